@@ -8,6 +8,7 @@ import pytest
 
 from core.edits.serialize import NAMES
 from core.edits.validate import shapes
+from viz.shell.selection import Selection
 from viz.workspace.what_if import data
 
 TEXT = {
@@ -50,7 +51,7 @@ NUMBERS = [
 
 @pytest.fixture(scope="module", params=TEXT)
 def before(request):
-    return data.first(request.param, TEXT[request.param])
+    return data.first(Selection(request.param, TEXT[request.param]))
 
 
 def outcome(raw, before):

@@ -11,7 +11,6 @@ import torch
 import core.serving.engine
 from core.edits import ScaleHead
 from core.edits.serialize import to_text
-from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.what_if import data, page, views
 
 pytestmark = pytest.mark.bench
@@ -35,7 +34,7 @@ def test_a_change_is_answered_within_half_of_its_budget():
     for turn in range(15):
         raw = to_text([ScaleHead("layer.1.self_attn.heads", 6, 0.01 * turn)])
         begun = time.perf_counter()
-        change = page.compute(page.Params("gpt-mini", TEXT, raw, HeadRef("causal", 1, 6)))
+        change = page.compute(page.Params("gpt-mini", TEXT, kind="causal", layer=1, head=6, edits=raw))
         data.outcome(change)
         views.measure_changes(change)
         times.append(time.perf_counter() - begun)

@@ -18,6 +18,7 @@ from core.reading.surveys import Surveys
 from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe, learn_wordpiece
+from viz.shell.selection import Selection
 from viz.workspace.compare import data as compare
 from viz.workspace.decode import pictures
 from viz.workspace.shared import head_pills, head_survey, model_run, presets, reading_hints, tasks
@@ -68,7 +69,7 @@ def look(**link: str) -> AppTest:
 
 
 def test_what_is_offered_can_be_read(brought):
-    rows, task = presets.fitting(brought), tasks.opening_with(brought.name, brought.spec)
+    rows, task = presets.fitting(brought), tasks.opening_with(brought)
     readable = brought.name == "english"
     assert bool(rows) == readable
     assert bool(task.text) == (brought.name in ("english", "titles"))
@@ -155,6 +156,6 @@ def test_the_head_that_a_link_opens_does_not_wait_for_the_survey(brought, monkey
     pairs = []
     for survey in (before, turned):
         monkeypatch.setattr(head_survey, "survey", lambda _, held=survey: held)
-        pairs.append(compare.opening(brought.name, text))
+        pairs.append(compare.opening(Selection(brought.name, text)))
     assert pairs[0] == pairs[1]  # Compare opens on the same two heads, too
     assert head_pills.chosen_head(before, run).kind in brought.run(text).kinds

@@ -19,6 +19,7 @@ from core.analysis.attention.align import align_words, pool_patterns
 from core.analysis.attribution.means import mean_outputs
 from core.analysis.heads.pattern_distance import compare_patterns
 from core.serving.engine import Engine
+from viz.shell.selection import Selection
 from viz.widgets import pins
 from viz.widgets.pins import View
 from viz.workspace.compare import data, folds, presets
@@ -55,7 +56,7 @@ def compared(*views: View, by: str = "word") -> data.Compared:
 
 def test_it_opens_with_two_heads_that_do_something_else():
     test = page("compare", near="")
-    a, b = views = data.opening(GPT, compare.Params.text)
+    a, b = views = data.opening(compare.Params(GPT))
     assert a.kind == b.kind and (a.layer, a.head) != (b.layer, b.head)
     assert len(heats(test)) == 3 and "They differ most at" in said(test)
     found = compare.compute(compare.Params())
@@ -64,7 +65,7 @@ def test_it_opens_with_two_heads_that_do_something_else():
 
 
 def test_the_head_that_was_in_view_is_the_first_pane():
-    a, b = data.opening(GPT, "The cat sat.", "causal", (3, 6))
+    a, b = data.opening(Selection(GPT, "The cat sat.", kind="causal", layer=3, head=6))
     assert (a.layer, a.head) == (3, 6) and (b.layer, b.head) != (3, 6)
 
 
@@ -177,7 +178,7 @@ def test_a_minimal_pair_opens_with_the_head_that_differs_most(name):
 
 
 def test_a_recurrent_model_is_compared_with_one_that_has_heads():
-    a, b = data.opening("bahdanau-en-es", "She has a white car.")
+    a, b = data.opening(Selection("bahdanau-en-es", "She has a white car."))
     assert (a.model, a.kind, b.model) == ("bahdanau-en-es", "alignment", READER)
     found = compared(a, b)
     assert (
@@ -245,7 +246,7 @@ def test_a_model_of_letters_has_means_over_lines_of_its_own_task(model):
     assert lines and changes.over(reader) == "lines of its task"
     wanted = mean_outputs(reader, [line.text for line in lines], "causal")
     np.testing.assert_allclose(changes.means(reader, "causal"), wanted, atol=1e-6)
-    run = changes.first(model, lines[0].text)
+    run = changes.first(Selection(model, lines[0].text))
     (edit,), wrong = changes.readable("mean:layer.1.self_attn.heads:1::lines of its task", run)
     assert not wrong and edit.vector == pytest.approx(wanted[1, 1].tolist())
     _, wrong = changes.readable("mean:layer.1.self_attn.heads:1::our sentences", run)

@@ -16,8 +16,8 @@ from core.edits import ZeroHead
 from core.errors import InputError
 from viz.widgets import pins
 from viz.widgets.pins import View
+from viz.workspace.compare import continuation, presets
 from viz.workspace.compare import page as compare
-from viz.workspace.compare import presets, written
 from viz.workspace.shared import tasks
 
 
@@ -122,7 +122,7 @@ def test_a_pair_is_offered_where_its_models_are():
 
 def test_a_prompt_is_written_on_in_two_ways_and_the_prompt_itself_stays():
     greedy, lot = preset("Two strategies")
-    texts = [written.on(view)[0] for view in (greedy, lot)]
+    texts = [continuation.continued(view)[0] for view in (greedy, lot)]
     assert (
         all(text.startswith(presets.STORY) and len(text) > len(presets.STORY) + 20 for text in texts)
         and texts[0] != texts[1]
@@ -140,7 +140,7 @@ def test_a_prompt_is_written_on_in_two_ways_and_the_prompt_itself_stays():
 )
 def test_a_way_of_writing_that_cannot_be_read_is_an_input_error(words):
     with pytest.raises(InputError):
-        written.strategy_of(words)
+        continuation.strategy_of(words)
 
 
 def test_a_changed_run_stands_beside_the_run_as_it_is():

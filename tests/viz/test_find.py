@@ -57,12 +57,12 @@ def test_the_nearest_head_is_named_with_its_distance(engine):
     found = find.compute(find.Params("tiny-gpt", kind="causal", layer=1, head=1))
     assert {head.model for head in found.pool.heads} == set(MODELS)
     own = found.pool.index(Head("tiny-gpt", HeadRef("causal", 1, 1)))
-    assert found.apart[own] == pytest.approx(0, abs=1e-6) and own not in found.order
-    assert (np.diff(found.apart[found.order]) >= 0).all()
+    assert found.distances[own] == pytest.approx(0, abs=1e-6) and own not in found.order
+    assert (np.diff(found.distances[found.order]) >= 0).all()
     test = page(model="tiny-gpt", kind="causal", layer="1", head="1")
     first = found.pool.heads[found.order[0]]
     assert (
-        f"Nearest is {first}: Jensen-Shannon divergence {found.apart[found.order[0]]:.2f} bits (maximum 1) on 32 sentences"
+        f"Nearest is {first}: Jensen-Shannon divergence {found.distances[found.order[0]]:.2f} bits (maximum 1) on 32 sentences"
         in said(test)
     )
     tiles = [markdown.value for markdown in test.markdown if "JS divergence " in markdown.value]
@@ -83,7 +83,7 @@ def test_distances_are_those_of_a_plain_calculation(engine):
         rows.append(jensen_shannon(w[:1], w))
     wanted = np.concatenate(rows, axis=1).mean(1)
     np.testing.assert_allclose(
-        found.apart[own], wanted, atol=5e-3
+        found.distances[own], wanted, atol=5e-3
     )  # where another model joins two words, these are joined here too
 
 
@@ -192,9 +192,10 @@ def test_the_map_has_every_head_of_the_model_and_on_wish_of_all(engine):
 def test_a_click_on_the_map_chooses_its_head(engine):
     test = page(model="tiny-gpt", kind="causal", layer="1", head="0", **{"find.by": "map"})
     script = (
-        "import streamlit as st\nfrom viz.shell import state\nfrom viz.workspace.find import map as m, pool\n"
+        "import streamlit as st\nfrom viz.shell import state\nfrom viz.shell.selection import Selection\n"
+        "from viz.workspace.find import map as m, pool\n"
         "with state.visit('find'):\n    st.session_state[m.KEY] = {'selection': {'points': [{'customdata': [2]}]}}\n"
-        "    m._chosen(list(pool.pool('tiny-gpt', 'causal').heads), 'A text.')\n    st.text(str(st.query_params.to_dict()))"
+        "    m._choose(list(pool.pool('tiny-gpt', 'causal').heads), Selection('tiny-gpt', 'A', typed='A text.'))\n    st.text(str(st.query_params.to_dict()))"
     )
     clicked = AppTest.from_string(script, default_timeout=60).run()
     wanted = pool.pool("tiny-gpt", "causal").heads[2]
@@ -205,12 +206,15 @@ def test_a_click_on_the_map_chooses_its_head(engine):
             f"'layer': '{wanted.place.layer}'",
             f"'head': '{wanted.place.head}'",
             f"'model': '{wanted.model}'",
+            "'text': 'A text.'",  # not the part that the page reads
         )
     )
 
 
 def test_the_tree_has_a_row_for_each_head_and_the_chosen_one_stands_out():
-    figure = charts.tree(np.array([[0, 2, 0.3, 2], [1, 3, 0.5, 3.0]]), [1, 0, 2], ["a", "<b>", "c"], chosen=0)
+    figure = charts.tree(
+        np.array([[0, 2, 0.3, 2], [1, 3, 0.5, 3.0]]), [1, 0, 2], ["a", "<b>", "c"], selected=0
+    )
     assert figure.layout.yaxis.ticktext == ("&lt;b&gt;", "<b>a</b>", "c")
     assert figure.data[0].x[:4] == (0.0, 0.3, 0.3, 0.0) and json.loads(figure.to_json())
 

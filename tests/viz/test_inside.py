@@ -18,7 +18,7 @@ from core.run import Run
 from core.serving.engine import Engine
 from viz.charts.layers import HUES, parts_of_logit, ripple_map
 from viz.theme import LIGHT
-from viz.workspace.inside import who
+from viz.workspace.inside import contributions as who
 from viz.workspace.shared import target_picker
 
 TEXT = "The animal was tired."

@@ -71,8 +71,8 @@ def test_a_word_behind_the_text_is_written_with_those_before_it(monkeypatch):
     test.session_state["look.words.False"] = {"write": {"at": [1], "id": "1"}}
     monkeypatch.setattr("viz.workspace.look.go_on.touched_continuation", lambda key: 1)
     script = AppTest.from_string(
-        "from viz.shell import selection\nfrom viz.workspace.look import go_on as c\nimport streamlit as st\n"
-        f"import core\nselection.set_selection(text={TEXT!r})\nc.write(core.open_model({MODEL!r}).run({TEXT!r}), st.session_state['steps'])",
+        "from viz.shell.selection import Selection\nfrom viz.workspace.look import go_on as c\nimport streamlit as st\n"
+        f"import core\nc.write(Selection({MODEL!r}, {TEXT!r}), core.open_model({MODEL!r}).run({TEXT!r}), st.session_state['steps'])",
         default_timeout=60,
     )
     script.session_state["steps"] = tuple(written)

@@ -15,6 +15,7 @@ from core.analysis.heads.head_file import read_heads
 from core.analysis.heads.occasions import can_show
 from core.checkpoints.manifest import shipped_folder
 from core.glossary import term
+from viz.shell.selection import Selection
 from viz.workspace.compare import data, folds
 from viz.workspace.shared import head_ref, head_survey
 
@@ -115,9 +116,9 @@ def test_a_head_of_quotes_is_offered_only_where_something_is_quoted():
 
 def test_compare_opens_with_heads_whose_habits_have_an_occasion():
     for text in (PLAIN, QUOTE):
-        for view in data.opening("gpt-mini", text):
+        for view in data.opening(Selection("gpt-mini", text)):
             assert can_show(head_survey.survey("gpt-mini")["causal"].habit(view.layer, view.head), text)
-    first = data.opening("gpt-mini", QUOTE)[0]
+    first = data.opening(Selection("gpt-mini", QUOTE))[0]
     assert (
         head_survey.survey("gpt-mini")["causal"].best_head_by_habit(PLAIN)
         != head_survey.survey("gpt-mini")["causal"].best_head_by_habit(QUOTE)

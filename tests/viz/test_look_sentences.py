@@ -12,6 +12,7 @@ import viz
 from core.maths import softmax
 from core.text.sentences import sentences_of
 from viz.labels import percent, shorten
+from viz.shell.selection import Selection
 from viz.workspace.compare import data
 from viz.workspace.shared import attention_kinds, head_ref
 
@@ -83,7 +84,7 @@ def test_rows_are_named_by_the_beginning_of_their_sentence(engine):
 
 
 def test_compare_opens_beside_the_text_without_its_last_sentence():
-    one, other = data.opening("tiny-han", TEXT)
+    one, other = data.opening(Selection("tiny-han", TEXT))
     assert one.kind == other.kind == "sentences" and TEXT.startswith(other.text)
     assert len(sentences_of(other.text)) == len(sentences_of(one.text)) - 1
     test = page("compare")

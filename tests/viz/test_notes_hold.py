@@ -39,7 +39,7 @@ def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
         attention = run.attention(kind, by="word")
         for layer, head, row in np.ndindex(attention.weights.shape[:3]):
             shown = head_ref.HeadView(attention, layer, head, "")
-            lines = full.care(shown, row, "one", within=run.model.spec.kind(kind).one_text)
+            lines = full.care(shown, row, "one", same_text=run.model.spec.kind(kind).one_text)
             wanted = dict(called_for(shown.weights, shown.allowed, attention.special_positions[1], row))
             name = f"“{literal(visible(attention.queries[row]))}”"
             assert lines == [
@@ -218,7 +218,7 @@ def _unchanged(model: str, text: str) -> Run:
     ),
 )
 def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
-    change = what_if.compute(what_if.Params(model, text, raw))
+    change = what_if.compute(what_if.Params(model, text, edits=raw))
     outcome = changes.outcome(change)
     said = words.sentence(change, outcome, views.measure_changes(change))
     one, reader = _unchanged(model, text), core.open_model(model)

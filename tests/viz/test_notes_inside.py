@@ -21,7 +21,8 @@ from viz.labels import percent
 from viz.workspace.find import card, kinds, map, pool
 from viz.workspace.importance import heads as importance_heads
 from viz.workspace.importance import page, patch, words
-from viz.workspace.inside import guesses, who
+from viz.workspace.inside import contributions as who
+from viz.workspace.inside import guesses
 from viz.workspace.inside import page as inside
 from viz.workspace.inside import ripple as inside_ripple
 from viz.workspace.shared import head_survey, target_picker
@@ -37,9 +38,9 @@ def test_what_matters_names_the_head_and_the_word_that_matter(model: str):
     params = page.Params(model, OPENING[model])
     run, swept = page.plain(params), page.compute(params)
     kind = run.kinds[-1]
-    effects = ablation_effects(run.model, ModelInput(params.text, run.target_text), swept.asked, kind)
+    effects = ablation_effects(run.model, ModelInput(params.text, run.target_text), swept.question, kind)
     np.testing.assert_allclose(swept.effects, effects, atol=1e-4)
-    filled = replace(params, kind=kind, asked=swept.asked)
+    filled = replace(params, kind=kind, question=swept.question)
     for place in np.ndindex(effects.shape):
         said = importance_heads._sentence(filled, run, swept, place)
         effect = swept.effects[place]
@@ -272,7 +273,7 @@ def test_the_map_names_the_nearest_and_the_farthest_heads():
     bits, names = pool.between(found, tuple(some)), [str(found.heads[number].place) for number in some]
     pairs = {(i, j): float(bits[i, j]) for i in range(len(some)) for j in range(i + 1, len(some))}
     (a, b), (c, d) = (pick(pairs, key=pairs.__getitem__) for pick in (min, max))
-    said = map._sentence(found, [found.heads[number] for number in some], names, bits, 0.5)
+    said = map._sentence(found, names, bits, 0.5)
     assert (
         f"most alike are {names[a]} and {names[b]} ({pairs[a, b]:.3f} bits), least {names[c]} and {names[d]} ({pairs[c, d]:.3f})"
         in said

@@ -13,7 +13,6 @@ from core import edits
 from core.edits.serialize import to_text
 from viz.widgets import pins
 from viz.workspace.compare import data as compared
-from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, OFF
 from viz.workspace.what_if import data
 from viz.workspace.what_if import page as what_if
@@ -107,7 +106,9 @@ def test_the_pictures_are_those_of_the_two_runs(engine, model):
     test = page(model=model, text=text, **link(off, **{"what_if.inside": "heads"}))
     assert len(chips(test)) == 1 and "head 1 zero-ablated" in chips(test)[0]
     change = what_if.compute(
-        what_if.Params(model, text, to_text([off]), HeadRef(engine.open(model).spec.kinds[-1].name, 0, 1))
+        what_if.Params(
+            model, text, kind=engine.open(model).spec.kinds[-1].name, layer=0, head=1, edits=to_text([off])
+        )
     )
     plain, changed = (
         engine.open(model).run(text, target=change.before.target_text, edits=each) for each in ((), (off,))
@@ -197,7 +198,14 @@ def test_the_head_in_view_is_switched(engine):
             control for control in test.button_group if (control.key or "").startswith("what_if.mode")
         ]
     change = what_if.compute(
-        what_if.Params("tiny-gpt", TEXT, str(np.ravel(test.query_params[EDITS])[0]), HeadRef("causal", 0, 2))
+        what_if.Params(
+            "tiny-gpt",
+            TEXT,
+            kind="causal",
+            layer=0,
+            head=2,
+            edits=str(np.ravel(test.query_params[EDITS])[0]),
+        )
     )
     mean = change.edits[0].vector
     assert mean == pytest.approx(data.means(engine.open("tiny-gpt"), "causal")[0, 2].tolist())
@@ -209,7 +217,7 @@ def test_a_changed_head_is_pinned_with_its_changes(engine):
     (pinned,) = pins.from_link(str(np.ravel(test.query_params["pins"])[0]))
     assert pinned == pins.View("tiny-gpt", TEXT, "causal", 1, 2, edits="zero:layer.0.self_attn.heads:1")
     np.testing.assert_allclose(
-        compared.seen(pinned, "token").weights, picture(go(test), "L1.H2 after"), atol=1e-6
+        compared.pane_of(pinned, "token").weights, picture(go(test), "L1.H2 after"), atol=1e-6
     )
 
 

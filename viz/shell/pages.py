@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from viz import exhibit_text as texts
 from viz.exhibit_text import Chapter, Cite, ExhibitInfo, PageError
+from viz.shell.selection import Selection
 
 HOME = "look"
 
@@ -182,7 +183,8 @@ def _source(file: Path) -> list[ast.stmt]:
 
 
 def _fields(params: ast.ClassDef) -> set[str]:
-    return {
+    inherited = dataclasses.fields(Selection) if "Selection" in map(ast.unparse, params.bases) else ()
+    return {field.name for field in inherited} | {
         part.target.id
         for part in params.body
         if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)

@@ -7,7 +7,7 @@ choose. What belongs to one model, or to one text, does not go along with anothe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -26,8 +26,8 @@ _SUBJECT = "atlas.shown"
 class Selection:
     """The content of a page, as far as the page knows it: one text through one model, and the head in view.
 
-    target: a translation that was given; pair: a second text; "" where there is none, None where the page does not know.
-    part: what the page reads of a long text, "" for all of it; it is in no link.
+    text: as the page reads it. target: a translation that was given; pair: a second text; "" where there is none, None where the
+    page does not know. typed: the text in the box, where the page reads a part of it; links take it, and nothing is computed from it.
     """
 
     model: str
@@ -37,12 +37,17 @@ class Selection:
     kind: str | None = None
     layer: int | None = None
     head: int | None = None
-    part: str = ""
+    typed: str = field(default="", compare=False)
+
+    @property
+    def typed_text(self) -> str:
+        """Return the text in the box, of which the page may read a part."""
+        return self.typed or self.text
 
 
 def announce_selection(selection: Selection, run: Run | None = None) -> None:
     """Announce what the page shows to its links and the lecture room; with a `run` the pictures drawn next say that their numbers are of it."""
-    known = {name: getattr(selection, name) for name in NAMES}
+    known = {name: getattr(selection, name) for name in NAMES} | {"text": selection.typed_text}
     set_selection(**{name: value for name, value in known.items() if value is not None})
     if run is not None:
         origin.tell_run(run, selection.kind or "", selection.layer, selection.head)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -15,11 +15,13 @@ from core.maths import softmax
 from core.model import Model
 from core.models import Kind
 from core.run import Run
+from viz.shell.selection import Selection
 from viz.widgets import engine_client, input_hints
 from viz.workspace.shared import model_run
 from viz.workspace.shared.head_ref import HeadRef
 
-WHOLE = 100
+TOTAL = 100
+KEEP = ("*.pattern", "logits")
 SEARCHED = 128
 """Rows times tokens of a translation in which a telling row is looked for: each row needs a run a head."""
 
@@ -98,20 +100,19 @@ class Game:
         ]
 
 
-def game(model: str, text: str, head: tuple[int, int] | None, row: int | None) -> Game:
-    """Return the run, the row and the head. A model that goes on reads all but the last word, which is then to be predicted.
+def game(selection: Selection, row: int | None) -> Game:
+    """Return the run, the row and the head of a selection. A model that goes on reads all but the last word, which is then to be predicted.
 
     Without a row: of a translation (its first words, where it is long) the one where some head matters most. Without a head: the one whose row matters most.
     """
-    reader = model_run.open_model(model)
+    reader, text = model_run.open_model(selection.model), selection.text
     if reader.spec.has_source:
-        return _translating(model, text, head, row)
+        return _translating(selection, row)
     start, end = last_word(reader, text)
     before, wanted = text[:start].rstrip(), text[start - 1 : end] if start else text[start:end]
     ids = reader.tokenizer.encode(wanted).ids
-    run = engine_client.run(model, before, keep=("*.pattern", "logits"))
-    at = run.side.n_real - 1
-    return _chosen(run, head, at, ids[0], run.kinds[-1])
+    run = model_run.run_with(replace(selection, text=before), KEEP)
+    return _with_head(run, selection, run.side.n_real - 1, ids[0], run.kinds[-1])
 
 
 def opening(model: Model, text: str) -> str:
@@ -157,12 +158,10 @@ def _spans(reader, text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _translating(model: str, text: str, head: tuple[int, int] | None, row: int | None) -> Game:
-    keep = ("*.pattern", "logits")
-    own = engine_client.run(model, text, keep=()).target_text
-    run = engine_client.run(model, text, target=own, keep=keep)
+def _translating(selection: Selection, row: int | None) -> Game:
+    run = model_run.fixed(selection, KEEP)
     if run.side.n_real < 2:
-        wrong = f"{model} writes nothing to this sentence: its first token is the end of the text."
+        wrong = f"{selection.model} writes nothing to this sentence: its first token is the end of the text."
         raise InputError(wrong, "The word to be guessed is one that it writes.", "Type another sentence.")
     wanted = (*run.ids[1 : run.side.n_real], run.model.tokenizer.end)
     kind = "cross"
@@ -173,15 +172,15 @@ def _translating(model: str, text: str, head: tuple[int, int] | None, row: int |
                 float(_effects(run, kind, at, wanted[at]).min()) - token_probability(run, at, wanted[at])
             ),
         )
-    return _chosen(run, head, row, wanted[row], kind)
+    return _with_head(run, selection, row, wanted[row], kind)
 
 
-def _chosen(run: Run, head: tuple[int, int] | None, row: int, word_id: int, kind: str) -> Game:
-    table = _effects(run, kind, row, word_id)
-    if head is None or not (head[0] < table.shape[0] and head[1] < table.shape[1]):
-        layer, number = np.unravel_index(int(table.argmin()), table.shape)
-        head = int(layer), int(number)
-    return Game(run, HeadRef(kind, *head), row, run.model.tokenizer.token(word_id), word_id, table)
+def _with_head(run: Run, selection: Selection, row: int, word_id: int, kind: str) -> Game:
+    """Return the game of the selection's head, where it has one of these, else of the one whose row matters most."""
+    table, layer, head = _effects(run, kind, row, word_id), selection.layer, selection.head
+    if layer is None or head is None or not (layer < table.shape[0] and head < table.shape[1]):
+        layer, head = (int(i) for i in np.unravel_index(int(table.argmin()), table.shape))
+    return Game(run, HeadRef(kind, layer, head), row, run.model.tokenizer.token(word_id), word_id, table)
 
 
 def _effects(run: Run, kind: str, row: int, word_id: int) -> np.ndarray:
@@ -218,13 +217,9 @@ def token_probability(run: Run, row: int, word_id: int) -> float:
 def played(game: Game, shares: Sequence[float]) -> float:
     """Return the probability of the word with this row, in percent, in the place of the head's own."""
     weights = np.zeros(game.run.trace[game.path].shape[-1])
-    weights[game.keys] = np.array(shares) / WHOLE
+    weights[game.keys] = np.array(shares) / TOTAL
     edit = SetPattern(game.path, game.row, tuple(float(weight) for weight in weights), head=game.place.head)
-    run = game.run
-    other = engine_client.run(
-        run.model.name, (run.source or run.side).text, target=run.target_text, keep=("logits",), edits=(edit,)
-    )
-    return token_probability(other, game.row, game.word_id)
+    return token_probability(model_run.rerun(game.run, ("logits",), edits=(edit,)), game.row, game.word_id)
 
 
 def evenly(n: int) -> tuple[int, ...]:
@@ -233,14 +228,14 @@ def evenly(n: int) -> tuple[int, ...]:
     >>> evenly(3)
     (34, 33, 33)
     """
-    return tuple(WHOLE // n + (place < WHOLE % n) for place in range(n))
+    return tuple(TOTAL // n + (place < TOTAL % n) for place in range(n))
 
 
 def read_row(raw: str, n: int) -> tuple[int, ...]:
     """Read the shares of a link: n whole numbers that are together at most 100. Raises ValueError for anything else."""
     shares = tuple(int(part) for part in raw.split("."))
-    if len(shares) != n or min(shares) < 0 or sum(shares) > WHOLE:
-        raise ValueError(f"A row has {n} whole numbers, 0 or more, together at most {WHOLE}.")
+    if len(shares) != n or min(shares) < 0 or sum(shares) > TOTAL:
+        raise ValueError(f"A row has {n} whole numbers, 0 or more, together at most {TOTAL}.")
     return shares
 
 

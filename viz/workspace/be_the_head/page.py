@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,11 @@ from viz.instruments import heatmap
 from viz.labels import bare_token, distinct, head_name, literal, percent, visible
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
+from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
 from viz.widgets.export import Labelled
 from viz.workspace.be_the_head import data, row, whole_class
-from viz.workspace.be_the_head.data import WHOLE, Game
+from viz.workspace.be_the_head.data import TOTAL, Game
 from viz.workspace.be_the_head.whole_class import Class
 from viz.workspace.shared import attention_kinds, model_run, toolbar
 
@@ -51,24 +52,21 @@ HEADS = 6
 
 
 @dataclass(frozen=True)
-class Params:
-    """One text through one model; (layer, head) and the row of a translation, None for the telling ones."""
+class Params(Selection):
+    """One text through one model; the head and the row of a translation, None for the telling ones."""
 
-    model: str = "gpt-mini"
+    model: str = toolbar.MODEL
     text: str = TEXT
-    head: tuple[int, int] | None = None
     row: int | None = None
 
 
 def compute(p: Params) -> Game:
-    return data.game(p.model, p.text, p.head, p.row)
+    return data.game(p, p.row)
 
 
 def page() -> None:
     page_parts.title(PAGE)
-    bench = toolbar.choose(
-        "be_the_head", model=Params.model, text=Params.text, runs=toolbar.heads, opening=data.opening
-    )
+    bench = toolbar.choose("be_the_head", text=TEXT, runs=toolbar.heads, opening=data.opening)
     if bench is not None:
         _played(bench)
 
@@ -76,8 +74,8 @@ def page() -> None:
 @st.fragment
 def _played(bench: toolbar.Bench) -> None:
     with errors.guard():
-        found = _controls(bench.model, bench.text)
-        bench.announce(found.run, kind=found.place.kind, layer=found.place.layer, head=found.place.head)
+        found = _controls(bench.selection)
+        bench.announce(found.run, found.place)
         shares, put = row.shares_in_link(len(found.keys))
         with st.container():  # always there, whether something is computed or not
             room = whole_class.ask(found, shares, put)
@@ -92,7 +90,7 @@ def _played(bench: toolbar.Bench) -> None:
             _rows(found, shares if alone or not put else None, put, room)
         with right:
             rows: dict[str, float | None] = {"uniform attention": found.even}
-            rows |= {"the room": room.said} if room else {}
+            rows |= {"the room": room.probability} if room else {}
             rows |= {"you": yours} if alone or not put else {}
             rows[f"the head itself, {found.place}"] = found.true if put else None
             page_parts.show(
@@ -107,26 +105,26 @@ def _played(bench: toolbar.Bench) -> None:
         _folds(found, shares, put, room)
 
 
-def _controls(model: str, text: str) -> Game:
+def _controls(selection: Selection) -> Game:
     """Draw the choice of the head, and of a translation the word to be written."""
-    reader = model_run.open_model(model)
+    reader = model_run.open_model(selection.model)
     kind = reader.spec.kinds_of(reader.config)[-1].name
-    told = state.peek("kind")
-    if told not in ("", kind):
+    linked = state.peek("kind")
+    if linked not in ("", kind):
         st.caption(
-            f"The head of the page before belongs to “{attention_kinds.KINDS.get(told, literal(told))}”. Here you are one of “{attention_kinds.KINDS[kind]}”, which speaks in the last step."
+            f"The head of the page before belongs to “{attention_kinds.KINDS.get(linked, literal(linked))}”. Here you are one of “{attention_kinds.KINDS[kind]}”, which speaks in the last step."
         )
-    layer, number = (
-        state.read(name, -1, state.whole_number(-1, 999)) if told == kind else -1
+    layer, head = (
+        state.read(name, -1, state.whole_number(-1, 999)) if linked == kind else -1
         for name in ("layer", "head")
     )
     at = state.read("be_the_head.at", -1, state.whole_number(-1, 10_000))
+    if min(layer, head) >= 0:
+        selection = replace(selection, layer=layer, head=head)
     with st.container():
-        found = compute(
-            Params(model, text, (layer, number) if min(layer, number) >= 0 else None, at if at >= 0 else None)
-        )
+        found = compute(Params(**vars(selection), row=at if at >= 0 else None))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        _who(found)
+        _choose_head(found)
         if found.run.source is not None:
             words = distinct(token.strip() or token for token in found.run.side.next_tokens().tokens)
             controls.select(
@@ -139,7 +137,7 @@ def _controls(model: str, text: str) -> Game:
     return found
 
 
-def _who(game: Game) -> None:
+def _choose_head(game: Game) -> None:
     """Draw the heads whose rows matter most, and the one in view."""
     here = game.place.layer, game.place.head
     offered, key = list(dict.fromkeys((*game.heads[:HEADS], here))), "be_the_head.who"
@@ -185,7 +183,7 @@ def _rows(game: Game, shares: tuple[int, ...] | None, put: bool, room: Class | N
     """Draw the visitor's row, and a class's; the head's own below them once it is revealed."""
     who = {
         **({"the room": room.row} if room else {}),
-        **({"you": np.array(shares) / WHOLE} if shares else {}),
+        **({"you": np.array(shares) / TOTAL} if shares else {}),
         **({str(game.place): game.true_row} if put else {}),
     }
     whose = "The room's row" if shares is None else "Your row"
@@ -209,8 +207,8 @@ def _sentence(game: Game, shares: tuple[int, ...], yours: float | None) -> str:
         spent = sum(shares)
         do = (
             "When you are content, press “Put it into the model”."
-            if spent == WHOLE
-            else f"You have {WHOLE - spent}% left."
+            if spent == TOTAL
+            else f"You have {TOTAL - spent}% left."
         )
         return f"With uniform attention to its {len(game.keys)} tokens, the head leaves “{word}” at {percent(game.even)}. {do}"
     place = data.best(game)
@@ -254,7 +252,7 @@ def _folds(game: Game, shares: tuple[int, ...], put: bool, room: Class | None) -
             page_parts.equation(EQUATION)
             page_parts.summary(
                 " + ".join(
-                    f"{share / WHOLE:.2f} × v({visible(name)})"
+                    f"{share / TOTAL:.2f} × v({visible(name)})"
                     for share, name in zip(shares, game.names, strict=True)
                     if share
                 )
@@ -268,7 +266,7 @@ def _folds(game: Game, shares: tuple[int, ...], put: bool, room: Class | None) -
         lambda: pd.DataFrame(
             {
                 "piece": [visible(name) for name in game.names],
-                "you": np.array(shares) / WHOLE,
+                "you": np.array(shares) / TOTAL,
                 **({"the room": room.row} if room else {}),
                 **({"the head": game.true_row} if put else {}),
             }
@@ -276,7 +274,7 @@ def _folds(game: Game, shares: tuple[int, ...], put: bool, room: Class | None) -
         "be_the_head",
     )
     weights = np.zeros(game.run.trace[game.path].shape[-1])
-    weights[game.keys] = np.array(shares) / WHOLE
+    weights[game.keys] = np.array(shares) / TOTAL
     run = game.run
     target = f", target={run.target_text!r}" if run.source is not None else ""
     code = CODE.format(
@@ -292,7 +290,7 @@ def _folds(game: Game, shares: tuple[int, ...], put: bool, room: Class | None) -
         lambda: {
             name: Labelled(np.asarray(row), {"key": distinct(game.names)})
             for name, row in {
-                "you": np.array(shares) / WHOLE,
+                "you": np.array(shares) / TOTAL,
                 **({"the head": game.true_row} if put else {}),
             }.items()
         },

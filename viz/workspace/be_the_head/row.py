@@ -9,7 +9,7 @@ import streamlit as st
 from viz.labels import distinct, literal
 from viz.shell import notices, state
 from viz.workspace.be_the_head import data
-from viz.workspace.be_the_head.data import WHOLE, Game
+from viz.workspace.be_the_head.data import TOTAL, Game
 
 ROW, IN = "be_the_head.row", "be_the_head.in"
 STEP = 10
@@ -45,7 +45,7 @@ def controls(game: Game, shares: Shares) -> None:
             st.number_input(
                 literal(name),
                 0,
-                WHOLE,
+                TOTAL,
                 state.seed_widget(key, share),
                 step=STEP,
                 key=key,
@@ -53,25 +53,25 @@ def controls(game: Game, shares: Shares) -> None:
                 on_change=_spent,
                 args=(key, place, shares),
             )
-    left = WHOLE - sum(shares)
+    rest = TOTAL - sum(shares)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
             "Put it into the model",
             type="primary",
             icon=":material/input:",
             key="be_the_head.commit",
-            disabled=left > 0,
+            disabled=rest > 0,
             on_click=partial(store, shares, into=True),
         )
         st.button("Uniform", key="be_the_head.even", on_click=partial(store, data.evenly(len(shares))))
         st.button("Set all to 0", key="be_the_head.none", on_click=partial(store, (0,) * len(shares)))
         key = "be_the_head.rest"
         st.menu_button(
-            f"Give the rest ({left}%) to",
+            f"Give the rest ({rest}%) to",
             list(range(len(shares))),
             key=key,
-            disabled=not left,
-            on_click=lambda: _rest(key, shares, left),
+            disabled=not rest,
+            on_click=lambda: _spend_rest(key, shares, rest),
             format_func=lambda place: literal(names[place]),
         )
 
@@ -79,11 +79,11 @@ def controls(game: Game, shares: Shares) -> None:
 def _spent(key: str, place: int, shares: Shares) -> None:
     """Limit a box to the rest that the other words leave."""
     others = sum(shares) - shares[place]
-    share = min(int(st.session_state[key] or 0), WHOLE - others)
+    share = min(int(st.session_state[key] or 0), TOTAL - others)
     store((*shares[:place], share, *shares[place + 1 :]))
 
 
-def _rest(key: str, shares: Shares, left: int) -> None:
+def _spend_rest(key: str, shares: Shares, rest: int) -> None:
     place = st.session_state.get(key)
     if place is not None:
-        store((*shares[:place], shares[place] + left, *shares[place + 1 :]))
+        store((*shares[:place], shares[place] + rest, *shares[place + 1 :]))

@@ -12,7 +12,7 @@ from viz.classroom.room import Room
 from viz.labels import distinct, percent, visible
 from viz.shell.room_bar import lecture
 from viz.workspace.be_the_head import data, row
-from viz.workspace.be_the_head.data import WHOLE, Game
+from viz.workspace.be_the_head.data import TOTAL, Game
 
 KEY = "be_the_head.room"
 
@@ -23,7 +23,7 @@ class Class:
 
     row: np.ndarray
     answered: int
-    said: float
+    probability: float
 
 
 def ask(game: Game, shares: row.Shares, put: bool) -> Class | None:
@@ -55,19 +55,17 @@ def ask(game: Game, shares: row.Shares, put: bool) -> Class | None:
         return None
     counts = np.array(question.form.tally(list(asked.answers.values()))["counts"], dtype=float)
     mean = counts / counts.sum()
-    return Class(mean, int(counts.sum()), data.played(game, tuple(WHOLE * mean)))
+    return Class(mean, int(counts.sum()), data.played(game, tuple(TOTAL * mean)))
 
 
 def sentence(game: Game, room: Class) -> str:
     """Return how the class did, beside the head."""
     word = visible(game.word.strip() or game.word)
     bits = float(jensen_shannon(room.row, game.true_row / game.true_row.sum()))
-    level = percent(room.said) == percent(game.true)
-    who = (
-        f"did {'as well as' if level else 'better than' if room.said > game.true else 'worse than'} the head"
-    )
+    level = percent(room.probability) == percent(game.true)
+    who = f"did {'as well as' if level else 'better than' if room.probability > game.true else 'worse than'} the head"
     answers = "1 answer" if room.answered == 1 else f"{room.answered} answers"
     return (
-        f"With the room's mean row ({answers}) “{word}” has {percent(room.said)}, with the head's own {percent(game.true)}, with a uniform one {percent(game.even)}: "
+        f"With the room's mean row ({answers}) “{word}” has {percent(room.probability)}, with the head's own {percent(game.true)}, with a uniform one {percent(game.even)}: "
         f"the room {who}. Its row is {bits:.2f} bits from the head's (Jensen-Shannon divergence, maximum 1)."
     )

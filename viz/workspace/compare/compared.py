@@ -47,8 +47,8 @@ class Pane:
     def tell(self) -> None:
         """Tell the pictures that follow what this pane shows."""
         view = self.view
-        place = (view.layer, view.head) if view.kind else (None, None)
-        origin.tell_run(self.run, view.kind, *place, changed=view.edits)
+        layer, head = (view.layer, view.head) if view.kind else (None, None)
+        origin.tell_run(self.run, view.kind, layer, head, changed=view.edits)
 
     @property
     def is_picture(self) -> bool:
@@ -141,11 +141,11 @@ class Compared:
     def word(self, side: str, place: int, pane: int) -> str:
         """Return the word of one pane at a row ("queries") or a column ("keys"); in brackets the other's, where it has none."""
         slots = self.rows if side == "queries" else self.columns
-        found = _named(getattr(self.panes[pane], side), slots[place][pane])
+        found = _joined_names(getattr(self.panes[pane], side), slots[place][pane])
         if found:
             return found
         other = next(k for k, places in enumerate(slots[place]) if places)
-        return f"({_named(getattr(self.panes[other], side), slots[place][other])})"
+        return f"({_joined_names(getattr(self.panes[other], side), slots[place][other])})"
 
     def visible_word(self, side: str, place: int, pane: int) -> str:
         """Return the same for a sentence: white space visible, patches by their positions."""
@@ -157,5 +157,5 @@ class Compared:
         return [self.word(side, place, pane) for place in range(len(slots))]
 
 
-def _named(axis: Axis, places: Sequence[int]) -> str:
+def _joined_names(axis: Axis, places: Sequence[int]) -> str:
     return "".join(axis.names[place] for place in places)

@@ -17,16 +17,17 @@ from core.text.sentences import sentences_of
 from viz.instruments.picture import patches
 from viz.labels import visible
 from viz.memo import remembered
+from viz.shell.selection import Selection
 from viz.widgets import pins
 from viz.widgets.pins import View
-from viz.workspace.compare import written
+from viz.workspace.compare import continuation
 from viz.workspace.compare.compared import Axis, Compared, Pane
 from viz.workspace.shared import attention_kinds, blank, head_pills, head_ref, head_survey, model_run, tasks
 from viz.workspace.shared.toy_models import KIND
 from viz.workspace.what_if import data
 
 
-def seen(view: View, by: str) -> Pane:
+def pane_of(view: View, by: str) -> Pane:
     """Run the model and take the pattern. Raises InputError for a view that cannot be shown."""
     run, heads = _run(view), head_survey.survey(view.model)
     if not heads:
@@ -79,21 +80,21 @@ def compared(panes: Sequence[Pane], by: str) -> Compared:
     )
 
 
-def opening(
-    model: str, text: str, kind: str | None = None, place: tuple[int, int] | None = None
-) -> tuple[View, View]:
+def opening(selection: Selection) -> tuple[View, View]:
     """Return a clear pair: the head in view (or the clearest of all), and the clearest one that does something else."""
+    model, text, kind = selection.model, selection.text, selection.kind
     heads = head_survey.survey_of_text(model, text)
     if not head_pills.has_choice(heads):
-        kind = kind if kind is not None and kind in heads else next(reversed([*heads]), "")
-        return View(model, text, kind), _counterpart(model, text, kind)
+        only = View(model, text, kind if kind and kind in heads else next(reversed([*heads]), ""))
+        return only, _counterpart(only)
     if kind is None or kind not in heads:
-        kinds = model_run.open_model(model).spec.kinds_of(model_run.open_model(model).config)
-        kind = kinds[0 if patches.reads_patches(model_run.open_model(model)) else -1].name
+        reader = model_run.open_model(model)
+        kind = reader.spec.kinds_of(reader.config)[0 if patches.reads_patches(reader) else -1].name
     measured = heads[kind]
     places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
     first, *others = measured.best_head_by_habit(text).items()
-    a = place if place is not None and place in places else first[1]
+    here = selection.layer, selection.head
+    a = next((place for place in places if place == here), first[1])
     clear = [
         at
         for habit, at in (first, *others)
@@ -112,7 +113,7 @@ def parted(first: View, second: View) -> tuple[View, View]:
     """
     try:
         kind = next(iter(head_survey.survey(first.model)), "")
-        one, other = (seen(replace(view, kind=kind, layer=0, head=0), "word") for view in (first, second))
+        one, other = (pane_of(replace(view, kind=kind, layer=0, head=0), "word") for view in (first, second))
     except InputError:  # the panes say why
         return first, second
     bits = remembered(one.run, ("parted", other.view.text), lambda: row_distances(one, other))
@@ -159,32 +160,29 @@ def same_in(views: Sequence[View], *names: str) -> bool:
     return len({tuple(getattr(view, name) for name in names) for view in views}) < 2
 
 
-def _counterpart(model: str, text: str, kind: str) -> View:
+def _counterpart(view: View) -> View:
     """Return a view beside a model with one alignment: another model of its task that has attention; where sentences are summed up, the text without its last one."""
-    if attention_kinds.is_summary(kind):
-        places = sentences_of(text)
-        return View(model, text[: places[-2][1]] if len(places) > 1 else text, kind)
-    models = tasks.usable()
-    names = tasks.by_task(models)[tasks.task_of(model, models[model])]
-    same = [name for name in names if name != model and KIND.get(name) == KIND.get(model)]
-    other = next(
-        (
-            name
-            for name in same
-            if model_run.open_model(name).spec.kinds_of(model_run.open_model(name).config)
-        ),
-        None,
+    if attention_kinds.is_summary(view.kind):
+        places = sentences_of(view.text)
+        return replace(view, text=view.text[: places[-2][1]] if len(places) > 1 else view.text)
+    offer = tasks.Offer(tasks.usable())
+    same = (
+        name
+        for name in offer.by_task[offer.tasks[view.model]]
+        if name != view.model and KIND.get(name) == KIND.get(view.model)
     )
-    return View(other, text) if other else View(model, text, kind)
+    readers = map(model_run.open_model, same)
+    other = next((one.name for one in readers if one.spec.kinds_of(one.config)), None)
+    return View(other, view.text) if other else view
 
 
 def _run(view: View) -> Run:
     """Run the pass of a view; a text that is continued is continued first, and a changed pass has the target of the one before the change."""
     view = replace(view, text=patches.without_hiding(model_run.open_model(view.model), view.text))
-    text, target = written.on(view) if view.strategy else (view.text, view.target)
+    text, target = continuation.continued(view) if view.strategy else (view.text, view.target)
     if not view.edits:
-        return model_run.run_text(view.model, text, target or None, view.pair or None)
-    before = data.first(view.model, text)
+        return model_run.run(Selection(view.model, text, target or None, view.pair))
+    before = data.first(Selection(view.model, text))
     kept, errors = data.readable(view.edits, before)
     if errors:
         raise errors[0]

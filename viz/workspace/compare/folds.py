@@ -48,7 +48,7 @@ def show(page: Page, comparison: Compared, pair: Pair, by: str) -> None:
             pane = comparison.panes[0]
             attention = head_ref.attention_of(pane.run, pane.view.kind)
             page_parts.dataframe(
-                figures(pane.heads[pane.view.kind], attention.weights, drawn=pane.is_picture),
+                figures(pane.heads[pane.view.kind], attention.weights, patches=pane.is_picture),
                 hide_index=True,
                 key="compare.heads",
             )
@@ -90,11 +90,11 @@ def table(comparison: Compared, pair: Pair) -> pd.DataFrame:
     )
 
 
-def figures(measured: HeadHabits, w: np.ndarray, *, drawn: bool = False) -> pd.DataFrame:
+def figures(measured: HeadHabits, w: np.ndarray, *, patches: bool = False) -> pd.DataFrame:
     """Return every head in figures: its habit on the battery, entropy and distance on this sentence."""
     places = [(i, j) for i in range(w.shape[0]) for j in range(w.shape[1])]
     bits = entropy(w).mean(-1) / np.log(2)
-    far, unit = (mean_patch_distance(w), "patches") if drawn else (mean_distance(w), "words")
+    far, unit = (mean_patch_distance(w), "patches") if patches else (mean_distance(w), "words")
     return pd.DataFrame(
         {
             "head": [head_name(*p) for p in places],

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz.shell import state
 from viz.shell.pages import Cite, Page
+from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts, pins
 from viz.widgets.pins import View
 from viz.workspace.compare import data, folds, panes, presets
 from viz.workspace.compare import pair as pairs
 from viz.workspace.compare.compared import Compared
-from viz.workspace.shared import model_run, toolbar
+from viz.workspace.shared import toolbar
+from viz.workspace.shared.head_ref import HeadRef
 
 PAGE = Page(
     title="Compare",
@@ -33,14 +34,11 @@ BY = {"word": "Words", "token": "Tokens"}
 
 
 @dataclass(frozen=True)
-class Params:
-    """The views in the panes; without views a clear pair of heads of the model (`place`: one of them) on the text."""
+class Params(Selection):
+    """The views in the panes; without views a clear pair of heads of the model (the one in view is one of them) on the text."""
 
     model: str = toolbar.MODEL
     text: str = toolbar.TEXT
-    kind: str | None = None
-    place: tuple[int, int] | None = None
-    target: str | None = None
     views: tuple[View, ...] = ()
     by: str = "word"
 
@@ -51,10 +49,7 @@ def views_of(p: Params) -> tuple[View, ...]:
 
 
 def _views(p: Params) -> tuple[View, ...]:
-    views = list(
-        p.views
-        or (replace(view, target=p.target or "") for view in data.opening(p.model, p.text, p.kind, p.place))
-    )
+    views = list(p.views or (replace(view, target=p.target or "") for view in data.opening(p)))
     if (
         len(views) == 2
         and not any(view.kind for view in views)
@@ -65,52 +60,38 @@ def _views(p: Params) -> tuple[View, ...]:
     if len(views) > 1:
         return tuple(views)
     only = views[0]
-    place = (only.layer, only.head) if only.kind and isinstance(only.head, int) else None
-    return only, replace(
-        data.opening(only.model, only.text, only.kind or None, place)[1], target=only.target, pair=only.pair
-    )
+    return only, replace(data.opening(_selection_of(only))[1], target=only.target, pair=only.pair)
+
+
+def _selection_of(view: View) -> Selection:
+    """Return the selection of a view, without a head where it joins several."""
+    layer, head = (view.layer, view.head) if view.kind and isinstance(view.head, int) else (None, None)
+    return Selection(view.model, view.text, kind=view.kind or None, layer=layer, head=head)
 
 
 def compute(p: Params) -> Compared:
     """Run one forward pass for each view (shared and kept by the engine), and bring them onto common words."""
-    return data.compared([data.seen(view, p.by) for view in views_of(p)], p.by)
+    return data.compared([data.pane_of(view, p.by) for view in views_of(p)], p.by)
 
 
 def page() -> None:
     page_parts.title(PAGE)
-    bench = toolbar.choose(
-        "compare",
-        model=Params.model,
-        text=Params.text,
-        takes_translation=True,
-        runs=toolbar.heads,
-    )
+    bench = toolbar.choose("compare", takes_translation=True, runs=toolbar.heads)
     if bench is None:
         return
-    chosen = panes.views_in_panes(bench.model, bench.text)
+    views = panes.views_in_panes(bench.selection)
     with st.container(gap=None):
-        line = presets.row(chosen)
+        line = presets.row(views)
         waiting = st.container()  # waiting is told here, and moves nothing below
-    params = Params(
-        bench.model,
-        bench.text,
-        state.read("kind", "") or None,
-        _place(),
-        toolbar.target(model_run.open_model(bench.model)),
-        chosen,
-        _by(),
-    )
+    params = Params(**vars(_with_linked_head(bench.selection)), views=views, by=_by())
     with waiting:
-        asked_panes = panes.ask(views_of(params), params.by)
-    panes.tell(asked_panes, bench.text)
-    first = asked_panes[0].now
-    place: dict[str, Any] = (
-        {"kind": first.kind, "layer": first.layer, "head": first.head}
-        if first.kind and isinstance(first.head, int)
-        else {}
-    )
-    bench.announce(target=first.target or "", **place)
-    _show(params, asked_panes, line)
+        requests = panes.ask(views_of(params), params.by)
+    panes.show_notes(requests, params.text)
+    first = requests[0].now
+    one = first.kind and isinstance(first.head, int)
+    bench = replace(bench, selection=replace(bench.selection, target=first.target))
+    bench.announce(head=HeadRef(first.kind, first.layer, int(first.head)) if one else None)
+    _show(params, requests, line)
 
 
 def _show(params: Params, requests: list[panes.PaneRequest], line: DeltaGenerator) -> None:
@@ -123,14 +104,14 @@ def _show(params: Params, requests: list[panes.PaneRequest], line: DeltaGenerato
     )  # four panes fill a wall: their difference is told
     beside = state.presenting() and len(good) > 1 and not full
     columns = st.columns(len(requests) + beside, gap="medium")
-    told, below = st.container(), st.container()
+    summary, below = st.container(), st.container()
     pair = row = None
     if found is not None and len(good) > 1:
         with columns[-1] if beside else below:
             with st.container(horizontal=full, gap="large" if full else "small"):
                 pair = pairs.pair_in_view(found)
                 row = pairs.row_of(pair, on_picture=found.panes[0].is_picture)
-                with told:
+                with summary:
                     page_parts.summary(pairs.sentence(found, pair, row))
                 pairs.rows(found, pair, row, quiet=beside or full)
             if not full:
@@ -139,7 +120,7 @@ def _show(params: Params, requests: list[panes.PaneRequest], line: DeltaGenerato
             for note in pairs.notes(found, pair):
                 st.text(note)
     panes.draw(requests, found, row, columns[: len(requests)])
-    with line if state.presenting() else told:
+    with line if state.presenting() else summary:
         _under(requests)
     if found is not None and pair is not None:
         folds.show(PAGE, found, pair, params.by)
@@ -161,10 +142,11 @@ def _by() -> str:
     return state.read("compare.by", "word", state.one_of(tuple(BY), "word"))
 
 
-def _place() -> tuple[int, int] | None:
-    """Return the head that was in view on another page."""
+def _with_linked_head(selection: Selection) -> Selection:
+    """Add the kind and the head that were in view on another page."""
     layer, head = (state.read(name, -1, state.whole_number(-1, 999)) for name in ("layer", "head"))
-    return (layer, head) if min(layer, head) >= 0 else None
+    one = {"layer": layer, "head": head} if min(layer, head) >= 0 else {}
+    return replace(selection, kind=state.read("kind", "") or None, **one)
 
 
 def _follow(requests: list[panes.PaneRequest]) -> None:

@@ -22,7 +22,7 @@ from viz.workspace.shared import attention_kinds
 TELLING = 4
 """Rows that are offered as pills."""
 BARS = 20
-TOLD = 0.005
+LEAST = 0.005
 """The least difference of two weights that two digits show."""
 SAME = 1e-6
 """Bits below which two rows are the same for the eye."""
@@ -201,7 +201,7 @@ def notes(comparison: Compared, pair: Pair) -> list[str]:
     return [*said, *_causal(comparison, pair, a, b)]
 
 
-def _different_words(comparison: Compared, pair: Pair, side: str, which: str) -> list[str]:
+def _different_words(comparison: Compared, pair: Pair, side: str, context: str) -> list[str]:
     slots = comparison.rows if side == "queries" else comparison.columns
 
     def words(one: int, other: int) -> str:
@@ -217,13 +217,13 @@ def _different_words(comparison: Compared, pair: Pair, side: str, which: str) ->
         if slot[pair.a] and slot[pair.b]
     ]
     other = ", ".join(f"{visible(x)} | {visible(y)}" for x, y in both if _bare(x) != _bare(y))
-    lines = [f"Opposite each other{which}: {other}."] if other else []
+    lines = [f"Opposite each other{context}: {other}."] if other else []
     alone = [
         f"only in {LETTERS[one]}: {found_words}"
         for one, two in ((pair.a, pair.b), (pair.b, pair.a))
         if (found_words := words(one, two))
     ]
-    return [*lines, *([f"Without a counterpart{which}, {'; '.join(alone)}."] if alone else [])]
+    return [*lines, *([f"Without a counterpart{context}, {'; '.join(alone)}."] if alone else [])]
 
 
 def _bare(word: str) -> str:
@@ -250,7 +250,7 @@ def _causal(comparison: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
     if a.view.kind != "causal":
         return (
             []
-            if largest < TOLD
+            if largest < LEAST
             else [
                 f"This attention reads the whole text: rows up to “{word}” already differ, by up to {largest:.2f}, although the words there are the same."
             ]

@@ -22,9 +22,10 @@ from viz.instruments.picture import patches
 from viz.instruments.sketch.sketch import sketch
 from viz.labels import shorten
 from viz.shell import state
+from viz.shell.selection import Selection
 from viz.widgets import doodle, input_hints, pins
 from viz.widgets.pins import View
-from viz.workspace.compare import data, written
+from viz.workspace.compare import continuation, data
 from viz.workspace.compare.compared import LETTERS, Compared, Pane
 from viz.workspace.shared import attention_kinds, head_pills, model_run, tasks
 from viz.workspace.shared import reading_hints as _reads
@@ -65,7 +66,7 @@ def ask(views: Sequence[View], by: str) -> list[PaneRequest]:
     found: list[PaneRequest] = []
     for view in views:
         try:
-            pane = data.seen(view, by)
+            pane = data.pane_of(view, by)
             first = next((one.pane for one in found if one.pane), pane)
             found.append(
                 PaneRequest(view, pane, wrong)
@@ -89,19 +90,18 @@ def _no_counterpart(first: Pane, pane: Pane) -> str:
 
 def take(views: Sequence[View]) -> None:
     """Put these views into the panes; the page's model and sentence are those of the first."""
-    told = pins.panes(tuple(views))
-    other = "text" in told and told["text"] != state.read(
-        "text", ""
-    )  # a given translation belongs to its sentence
-    state.write(**told, **{ROW: None}, **({"target": None} if other else {}))
+    chosen = pins.panes(tuple(views))
+    # a given translation belongs to its sentence
+    other = "text" in chosen and chosen["text"] != state.read("text", "")
+    state.write(**chosen, **{ROW: None}, **({"target": None} if other else {}))
 
 
-def views_in_panes(model: str, text: str) -> tuple[View, ...]:
+def views_in_panes(selection: Selection) -> tuple[View, ...]:
     """Return the views that were put into the panes; none where the page's model is another one by now."""
     views = pins.pinned_views(pins.PANES)
-    if not views or views[0].model != model:
+    if not views or views[0].model != selection.model:
         return ()
-    return tuple(view if view.text or view.target else replace(view, text=text) for view in views)
+    return tuple(view if view.text or view.target else replace(view, text=selection.text) for view in views)
 
 
 def draw(
@@ -125,11 +125,11 @@ def draw(
                 _pattern(comparison, good.index(place), place, row)
 
 
-def tell(requests: Sequence[PaneRequest], said: str) -> None:
-    """Note what a pane's model cannot read of its own sentence; `said`, that of the page, was noted above."""
+def show_notes(requests: Sequence[PaneRequest], page_text: str) -> None:
+    """Note what a pane's model cannot read of its own sentence; `page_text`, that of the page, was noted above."""
     now = [one.now for one in requests]
     for place, here in enumerate(now):
-        if requests[place].pane and here.text != said:
+        if requests[place].pane and here.text != page_text:
             input_hints.show_note(
                 here.model,
                 here.text,
@@ -263,7 +263,8 @@ def _model(place: int, now: list[View]) -> None:
 
 
 def _sentence(place: int, now: list[View]) -> None:
-    if patches.reads_patches(model_run.open_model(now[place].model)):
+    model = model_run.open_model(now[place].model)
+    if patches.reads_patches(model):
         _drawing(place, now)
         return
     key, here = f"compare.text.{place}", now[place]
@@ -274,10 +275,7 @@ def _sentence(place: int, now: list[View]) -> None:
             take(_with(now, place, replace(here, text=st.session_state[key], target="", strategy="")))
 
     st.text_input("Sentence of this pane", text, key=key, on_change=store)
-    _reads.show(
-        model_run.open_model(here.model),
-        tasks.opening_with(here.model, model_run.open_model(here.model).spec).box,
-    )
+    _reads.show(model, tasks.opening_with(model).box)
 
 
 def _drawing(place: int, now: list[View]) -> None:
@@ -340,7 +338,7 @@ def _model_and_text(one: PaneRequest, now: Sequence[View]) -> str:
     """Return the model and the text, where the panes differ in them."""
     view = one.now
     model = "" if data.same_in(now, "model") else view.model
-    how = f"written on, {written.strategy_in_words(view.strategy)}" if view.strategy and one.pane else ""
+    how = f"written on, {continuation.strategy_in_words(view.strategy)}" if view.strategy and one.pane else ""
     changed = ", ".join(map(describe, from_text(view.edits, _unknown))) if view.edits and one.pane else ""
     if one.pane and one.pane.is_picture:
         known = {text: f"our {name}" for name, text in doodle.samples().items()}

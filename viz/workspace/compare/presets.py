@@ -40,7 +40,7 @@ class Telling:
     views: tuple[View, ...]
 
 
-OWN = "Your own choice"
+UNLISTED = "Your own choice"
 HEADS = Telling(
     "Two heads", "Two heads of this model read the same sentence. Each attends in its own way.", ()
 )
@@ -114,12 +114,12 @@ def openable_pairs() -> tuple[Telling, ...]:
     return (HEADS, *found, *((Telling("Your pins", "What you pinned.", kept),) if kept else ()))
 
 
-def row(shown: Sequence[View]) -> DeltaGenerator:
+def row(views: Sequence[View]) -> DeltaGenerator:
     """Draw one line: a list of clear pairs, and what there is to see in the one in the panes. Return the line, to which more may be added."""
     pairs, key = openable_pairs(), "compare.telling"
     now = next(
-        (pair.name for pair in pairs if pair.views and pair.views == tuple(shown)),
-        OWN if shown else HEADS.name,
+        (pair.name for pair in pairs if pair.views and pair.views == tuple(views)),
+        UNLISTED if views else HEADS.name,
     )
     state.seed_widget(key, now)
 
@@ -135,7 +135,7 @@ def row(shown: Sequence[View]) -> DeltaGenerator:
     lit = next((pair for pair in pairs if pair.name == now), None)
     line = st.container(horizontal=True, vertical_alignment="center", gap="small", key="compare.telling.row")
     with line:
-        names = [*([] if lit else [OWN]), *(pair.name for pair in pairs)]
+        names = [*([] if lit else [UNLISTED]), *(pair.name for pair in pairs)]
         st.selectbox(
             "Presets",
             names,

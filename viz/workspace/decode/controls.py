@@ -3,90 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from core.analysis.heads.habits import HABIT_NAMES
 from core.decoding.strategies import WIDEST
+from core.model import Model
 from viz.labels import head_name, shorten, visible
-from viz.shell import selection, state
+from viz.shell import state
+from viz.shell.selection import Selection, announce_selection
 from viz.widgets import controls
 from viz.workspace.decode import forks, player
-from viz.workspace.shared import attention_kinds, head_survey, model_run, needs, presets, tasks
-from viz.workspace.shared import reading_hints as _reads
+from viz.workspace.shared import attention_kinds, head_survey, input_box, tasks
 
 Head = tuple[int, int]
 ALL: Head = (-1, -1)
 """All heads, averaged."""
+MODEL = "gpt-mini"
 OPENING = {False: "Once upon a time", True: "She has a white car."}
+"""The texts that a model begins with, and that one reads which has a source."""
 WARM, WIDTH = 0.8, 4
 """The temperature that drawing begins with, and the width of a beam."""
 VIEWS = ("Watch it write", "Guess the next word", "Prompts", "Training and inference", "What is kept")
-SHOWN = {"What is kept": "KV cache"}
+LABELS = {"What is kept": "KV cache"}
 """Views whose name on screen is not their name in a link."""
 TEXTS = ("Guess the next word", "Prompts")
 """For models that go on with a text."""
 KNOB, KNOB_OF_A_ROOM = 162, 270
 """Pixels: two knobs stand side by side on a phone, and in present mode a knob beside its name."""
-_SHOWN = "decode.shown"
+_BEFORE = "decode.shown"
 
 
-@dataclass(frozen=True)
-class Request:
-    """The model that writes, and its input."""
-
-    model: str
-    text: str
-
-
-def request(start: Any) -> Request | None:
-    """Draw the text box, chips for the task and ready-made texts. A new request begins at its first step. None: the model in view does not write."""
-    writers = {name: family for name, family in tasks.usable().items() if needs.may("decode", family)}
-    if not writers:
-        raise tasks.none_fits(state.peek("model"), partial(needs.lacks, "decode"))
-    chosen = tasks.in_view(writers, start.model, partial(needs.lacks, "decode"))
-    if chosen is None:
-        return None
-    _begin_anew(chosen)
-    reads = writers[chosen].has_source
-    task = tasks.opening_with(chosen, writers[chosen])
-    label = task.box if task.toy or reads else "The beginning of a text"
-    reader = model_run.open_model(chosen)
-    with st.container(key="bench-asks"):
-        with st.container(gap="xxsmall"):
-            text = controls.text(
-                label,
-                "text",
-                task.text if task.toy else OPENING[reads],
-                quiet=True,
-                placeholder="Type and press Enter",
-                drops=("target",),
-            )
-            _reads.show(reader, task.box)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            tasks.chips(writers, chosen)
-            presets.menu(reader)
-            tasks.menu(writers, chosen)
-    selection.set_selection(model=chosen, text=text)
-    _reads.show_note(reader, text)
-    return Request(chosen, text)
+def choose() -> Selection | None:
+    """Draw the text box, chips for the task and ready-made texts. A new selection begins at its first step. None: the model in view does not write."""
+    selection = input_box.choose("decode", MODEL, opening=_opening, drops=("target",), limit=None)
+    if selection is not None:
+        _restart(selection)
+    return selection
 
 
-def _begin_anew(model: str) -> None:
+def _opening(model: Model, task: tasks.Task) -> tasks.Task:
+    if task.toy:
+        return task
+    reads = model.spec.has_source
+    return replace(task, text=OPENING[reads], box=task.box if reads else "The beginning of a text")
+
+
+def _restart(selection: Selection) -> None:
     """Go back to the first step when text or model changed and the step did not; to all heads with another model."""
-    now = (model, state.read("text", ""), st.query_params.get("decode.n"), st.query_params.get("layer"))
-    before = st.session_state.get(_SHOWN)
-    if before and before[:2] != now[:2]:
+    step, layer = st.query_params.get("decode.n"), st.query_params.get("layer")
+    now = (selection.model, selection.text)
+    before = st.session_state.get(_BEFORE)
+    if before and before[:2] != now:
         player.stop()
-        if before[2] == now[2]:
+        if before[2] == step:
             state.write(**{"decode.n": None})
             forks.forget()
-        if before[0] != now[0] and before[3] == now[3]:
+        if before[0] != now[0] and before[3] == layer:
             state.write(layer=None, head=None)
-    st.session_state[_SHOWN] = (*now[:2], st.query_params.get("decode.n"), st.query_params.get("layer"))
+    st.session_state[_BEFORE] = (*now, st.query_params.get("decode.n"), st.query_params.get("layer"))
 
 
 def view(model: Any) -> str:
@@ -97,7 +74,7 @@ def view(model: Any) -> str:
         offered,
         "decode.show",
         VIEWS[0],
-        lambda view: SHOWN.get(view, view),
+        lambda view: LABELS.get(view, view),
         quiet=True,
         wrap=False,
     )
@@ -230,9 +207,9 @@ def ways(params: Any) -> None:
     )
 
 
-def _knobs(*drawn: Callable[[], Any]) -> None:
+def _knobs(*knobs: Callable[[], Any]) -> None:
     with st.container(horizontal=True, gap="medium"):
-        for one in drawn:
+        for one in knobs:
             with st.container(width=KNOB_OF_A_ROOM if state.presenting() else KNOB):
                 one()
 
@@ -249,30 +226,25 @@ def draw_notes(data: Any) -> None:
         )
 
 
-def head(data: Any) -> Head:
-    """Return the head whose attention is shown: the visitor's if it is one of this kind, else all of them."""
+def head(data: Any, selection: Selection) -> Head:
+    """Return the head whose attention is shown: the visitor's if it is one of this kind, else all of them; announce it, and note a kind that is asked for and not there."""
+    asked = state.peek("kind")
     if data.kind is None:
         return ALL
-    layers, n_heads = data.last.attention[data.kind].shape[:2]
-    if (
-        state.read("kind", data.kind) != data.kind
-        or state.read("layer", -1, state.whole_number(-1, 10**6)) < 0
-    ):
-        return ALL
-    return state.read("layer", 0, state.whole_number(0, layers - 1)), state.read(
-        "head", 0, state.whole_number(0, n_heads - 1)
-    )
-
-
-def shows(data: Any, place: Head) -> None:
-    """Announce the head on screen, for links; and note a kind of attention that is asked for and not there."""
-    asked = state.peek("kind")
-    if asked and data.kind and asked not in data.kinds:
+    if asked and asked not in data.kinds:
         st.caption(
             f"“{attention_kinds.KINDS.get(asked, asked)}” is another attention than those with which a token is written; shown here: “{attention_kinds.KINDS[data.kind]}”."
         )
-    elif place != ALL:
-        selection.set_selection(kind=data.kind, layer=place[0], head=place[1])
+        return ALL
+    layers, n_heads = data.last.attention[data.kind].shape[:2]
+    if state.read("layer", -1, state.whole_number(-1, 10**6)) < 0:
+        return ALL
+    place = (
+        state.read("layer", 0, state.whole_number(0, layers - 1)),
+        state.read("head", 0, state.whole_number(0, n_heads - 1)),
+    )
+    announce_selection(replace(selection, kind=data.kind, layer=place[0], head=place[1]))
+    return place
 
 
 def heads(data: Any, place: Head) -> None:

@@ -27,7 +27,7 @@ RIGHT = {
 
 def show(model: Model, text: str) -> None:
     """Draw the box for the right words, both runs as text, and both as a table."""
-    text = model_run.readable_part(model.name, text, runs=8)  # both texts are read, and one is written anew
+    text = model_run.readable_part(model, text, runs=8)  # both texts are read, and one is written anew
     reads = model.spec.has_source
     label = "What should be written" if reads else "How the text really goes on"
     target = controls.text(label, "target" if reads else "decode.goes", RIGHT.get(text) or _own(model, text))

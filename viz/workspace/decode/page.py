@@ -17,6 +17,7 @@ from viz.instruments.timeline.timeline import chosen_step
 from viz.instruments.tree.tree import chosen_node, compared_node
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
+from viz.shell.selection import Selection
 from viz.widgets import engine_client, page_parts
 from viz.workspace.decode import (
     beam,
@@ -64,26 +65,30 @@ def page() -> None:
     head = st.container(key="room-head") if state.presenting() else nullcontext()
     with head:
         page_parts.title(PAGE)
-    wanted, ticking = controls.request(Params()), player.pace() if player.playing() else None
-    if wanted is None:
+    selection, ticking = controls.choose(), player.pace() if player.playing() else None
+    if selection is None:
         return
+    model = engine_client.open(selection.model)
     with head:
-        view = controls.view(engine_client.open(wanted.model))
+        view = controls.view(model)
     if view != WRITE:
         with errors.guard():
-            origin.tell(model=wanted.model, text=wanted.text)
-            VIEWS[view](engine_client.open(wanted.model), wanted.text)
+            origin.tell(model=selection.model, text=selection.text)
+            VIEWS[view](model, selection.text)
         return
-    st.fragment(_theatre, run_every=ticking)(wanted, ticking)
+    st.fragment(_theatre, run_every=ticking)(selection, ticking)
 
 
-def _theatre(wanted: controls.Request, ticking: float | None) -> None:
+def _theatre(selection: Selection, ticking: float | None) -> None:
     """Draw buttons, picture, one sentence, folds. While it plays, this alone runs again at every beat, one step further."""
     with errors.guard():
         bar = st.container(horizontal=True, vertical_alignment="center", gap="small")
-        n_vocab = engine_client.open(wanted.model).config.n_vocab
         params = Params(
-            wanted.model, wanted.text, **controls.knobs(Params()), n=player.beat(), force=forks.force(n_vocab)
+            selection.model,
+            selection.text,
+            **controls.knobs(Params()),
+            n=player.beat(),
+            force=forks.force(engine_client.open(selection.model).config.n_vocab),
         )
         controls.ways(params)
         with engine_client.many() as submit:
@@ -96,9 +101,8 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
             controls.how(params)
         controls.draw_notes(data)
         data = replace(data, looks=state.read("kind", ""))
-        head = controls.head(data)
+        head = controls.head(data, selection)
         pictures.whose(data, head)
-        controls.shows(data, head)
         with bar:
             pin.show(data, params.text, head)
         strategy = params.strategy

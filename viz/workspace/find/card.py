@@ -14,6 +14,7 @@ from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import literal, visible
 from viz.shell import state
+from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
 from viz.workspace.find import charts, pool, tiles
 from viz.workspace.find.pool import Head
@@ -32,7 +33,7 @@ def telling(measured: HeadHabits, layer: int, head: int) -> str:
     return measured.strongest(layer, head) if habit == "mixed" else habit
 
 
-def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
+def show(measured: HeadHabits, bare: HeadHabits | None, head: Head, selection: Selection) -> None:
     """Draw the whole card, in one frame."""
     place = head.place
     with st.container(border=True, key="find.card"):
@@ -40,7 +41,7 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
             st.markdown(
                 f"## {place} :gray[{literal(head.model)}]: {literal(pool.habit(head))}", width="content"
             )
-            tiles.opened(head, "Open in Look")
+            tiles.look_link(head, "Open in Look", selection)
         first = telling(measured, place.layer, place.head)
         name = first
         if not state.presenting():
@@ -48,25 +49,25 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
                 "The score", list(measured.scores), "find.score", first, HABIT_NAMES.__getitem__, quiet=True
             )
         st.markdown(f"{TESTS[name]} {_control(measured, name, place.layer, place.head)}")
-        behind = pool.evidence_of(head.model, place.kind, name)
-        own = behind.head_scores(place.layer, place.head)
-        over = stability(own)
+        evidence = pool.evidence_of(head.model, place.kind, name)
+        scores = evidence.head_scores(place.layer, place.head)
+        over = stability(scores)
         without = None if bare is None else float(bare.scores[name][place.layer, place.head])
         left, right = st.columns([1, 2] if state.presenting() else [3, 2], gap="large")
         with left:
             page_parts.show(
-                charts.one_line(own, [text.text for text in behind.texts], untrained=without),
+                charts.one_line(scores, [text.text for text in evidence.texts], untrained=without),
                 "find.line",
-                f"The score on each of {len(own)} {_read(head)}.",
+                f"The score on each of {len(scores)} {_read(head)}.",
             )
             beside = "" if without is None else f"; in an untrained copy {without:.2f} on all of them"
             if not state.presenting():
                 page_parts.summary(
-                    f"On {len(own)} {_read(head)}: least {over.least:.2f}, median {over.median:.2f}, most {over.most:.2f}, standard deviation {over.deviation:.2f}{beside}."
+                    f"On {len(scores)} {_read(head)}: least {over.least:.2f}, median {over.median:.2f}, most {over.most:.2f}, standard deviation {over.deviation:.2f}{beside}."
                 )
         with right:
             if state.presenting():
-                _texts(behind, head, own)
+                _texts(evidence, head, scores)
                 return
             page_parts.dataframe(
                 _scores(measured, bare, place.layer, place.head),
@@ -74,7 +75,7 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
                 height=210,
                 key="find.scores",
             )
-        _texts(behind, head, own)
+        _texts(evidence, head, scores)
 
 
 def _read(head: Head) -> str:
@@ -113,30 +114,32 @@ def _scores(measured: HeadHabits, bare: HeadHabits | None, layer: int, head: int
 
 def draw_drawing(text: str, head: Head, row: int, key: str) -> None:
     """Draw the drawing with the weights of one patch."""
-    run, place = model_run.run_text(head.model, text, None), head.place
+    run, place = model_run.run(Selection(head.model, text)), head.place
     weights = run.attention(place.kind).weights[place.layer, place.head]
-    origin.tell(model=head.model, text=text, kind=place.kind, layer=place.layer, head=place.head)
+    origin.tell(**vars(place), model=head.model, text=text)
     patches.on_patches(run, weights, key=key, selected=row, height=160 if state.presenting() else 220).show()
 
 
-def _texts(behind: Evidence, head: Head, own: np.ndarray) -> None:
+def _texts(evidence: Evidence, head: Head, scores: np.ndarray) -> None:
     """Draw the text with the highest score and the one with the lowest, the word touched that gives most or least."""
     layer, number = head.place.layer, head.place.head
-    texts = (("Most", int(own.argmax()), behind.most), ("Least", int(own.argmin()), behind.least))
+    texts = (("Most", int(scores.argmax()), evidence.most), ("Least", int(scores.argmin()), evidence.least))
     for words, which, rows in texts[:1] if state.presenting() else texts:
-        text = behind.texts[which]
-        st.markdown(f"**{words}, {own[which]:.2f}**")
+        text = evidence.texts[which]
+        st.markdown(f"**{words}, {scores[which]:.2f}**")
         target = (
             ""
             if isinstance(text, Sentence) and model_run.open_model(head.model).spec.has_source
             else getattr(text, "target", None)
         )
-        found = head_ref.attention_of(model_run.run_text(head.model, text.text, target), head.place.kind)
+        found = head_ref.attention_of(
+            model_run.run(Selection(head.model, text.text, target)), head.place.kind
+        )
         if patches.reads_patches(model_run.open_model(head.model)):
             draw_drawing(text.text, head, int(rows[which, layer, number]), f"find.text.{words}")
             continue
         crosses = attention_kinds.crosses(head.place.kind)
-        origin.tell(model=head.model, text=text.text, kind=head.place.kind, layer=layer, head=number)
+        origin.tell(**vars(head.place), model=head.model, text=text.text)
         strip(
             found.weights[layer, number],
             [visible(word) for word in found.queries],

@@ -39,7 +39,7 @@ def points(
     names: Sequence[str],
     *,
     order: Sequence[str] = (),
-    chosen: int | None = None,
+    selected: int | None = None,
 ) -> go.Figure:
     """Draw heads as points (head, 2), each kind with a colour and a mark of its own; the chosen one in a ring.
 
@@ -50,7 +50,7 @@ def points(
     ['first word', 'spread out']
     """
     figure = go.Figure()
-    _add_heads(figure, places, kinds, names, order, chosen)
+    _add_heads(figure, places, kinds, names, order, selected)
     bare = {"showticklabels": False, "zeroline": False, "fixedrange": True, "title_text": None}
     figure.update_xaxes(**bare)
     figure.update_yaxes(scaleanchor="x", scaleratio=1, **bare)
@@ -203,7 +203,9 @@ def thumbnail(
 
 
 @draw_once
-def tree(links: Array, order: Sequence[int], names: Sequence[str], *, chosen: int | None = None) -> go.Figure:
+def tree(
+    links: Array, order: Sequence[int], names: Sequence[str], *, selected: int | None = None
+) -> go.Figure:
     """Draw which heads join first: a tree from links (join, 4) as `core.analysis.heads.head_embedding.average_linkage` makes them, one row a head.
 
     >>> tree(np.array([[0.0, 1.0, 0.5, 2.0]]), [0, 1], ["L0.H0", "L0.H1"]).layout.yaxis.ticktext
@@ -225,7 +227,7 @@ def tree(links: Array, order: Sequence[int], names: Sequence[str], *, chosen: in
     figure.update_yaxes(
         tickvals=list(range(n)),
         ticktext=[
-            f"<b>{name}</b>" if head == chosen else name for head, name in zip(order, shown, strict=True)
+            f"<b>{name}</b>" if head == selected else name for head, name in zip(order, shown, strict=True)
         ],
         range=[n - 0.5, -0.5],
         showgrid=False,
@@ -329,7 +331,7 @@ def on_drawing(pixels: Array, weights: Array, *, height: int = 150) -> go.Figure
 
 
 @draw_once
-def distances(trained: Array, untrained: Array | None, chosen: tuple[int, int]) -> go.Figure:
+def distances(trained: Array, untrained: Array | None, selected: tuple[int, int]) -> go.Figure:
     """Draw a dot for each head over its layer, as high as its mean distance in patches; pale ones are of an untrained copy (Dosovitskiy et al. 2021, figure 7).
 
     >>> [trace.name for trace in distances(np.ones((2, 3)), np.ones((2, 3)), (0, 0)).data]
@@ -351,10 +353,10 @@ def distances(trained: Array, untrained: Array | None, chosen: tuple[int, int]) 
                 marker={"color": colour, "size": size, "opacity": 0.8},
             )
     figure.add_scatter(
-        x=[chosen[0]],
-        y=[trained[chosen]],
+        x=[selected[0]],
+        y=[trained[selected]],
         mode="markers",
-        name=f"L{chosen[0]}.H{chosen[1]}",
+        name=f"L{selected[0]}.H{selected[1]}",
         hoverinfo="skip",
         marker={"size": 20, "symbol": "circle-open", "color": theme.TEXT, "line": {"width": 2}},
     )

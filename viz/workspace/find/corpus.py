@@ -26,6 +26,7 @@ from viz.instruments.picture import patches
 from viz.labels import head_name, literal, percent, visible
 from viz.number_text import signed
 from viz.shell import state
+from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
 from viz.workspace.find import card, own_lines, pool, tiles
 from viz.workspace.find.pool import Head
@@ -50,11 +51,11 @@ for row in heads.strongest[{layer}][{head}]:
 print(heads.measures["strongest"][{layer}, {head}], heads.controls["untrained"]["strongest"][{layer}, {head}])"""
 
 
-def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewContent:
+def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -> ViewContent:
     """Draw the head in view over the corpus of its model."""
     corpus, problem = pool.corpus(head.model)
     heads = corpus.kinds.get(head.place.kind) if corpus else None
-    _choice(measured, head, text)
+    _choice(measured, head, selection)
     model = model_run.open_model(head.model)
     own_lines.show_progress(model)
     if corpus is None or heads is None:
@@ -69,7 +70,7 @@ def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewConte
             st.markdown(
                 f"## {head.place} :gray[{literal(head.model)}]: {literal(pool.habit(head))}", width="content"
             )
-            tiles.opened(head, "Test it on your drawing" if sees else "Test it on your text")
+            tiles.look_link(head, "Test it on your drawing" if sees else "Test it on your text", selection)
         other = _other_head(head)
         scores = statistics(heads, layer, number)
         if other is not None:
@@ -110,7 +111,7 @@ def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewConte
     )
 
 
-def _choice(measured: Mapping[str, HeadHabits], head: Head, text: str) -> None:
+def _choice(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -> None:
     """Offer the heads of the model."""
     kind = head.place.kind
     shape = measured[kind].shape
@@ -119,7 +120,7 @@ def _choice(measured: Mapping[str, HeadHabits], head: Head, text: str) -> None:
 
     def choose() -> None:
         if (place := st.session_state.get(key)) is not None:
-            pool.choose(Head(head.model, place), text)
+            pool.choose(Head(head.model, place), selection)
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="find.corpus.choices"):
         if len(measured) > 1:

@@ -14,6 +14,7 @@ from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
 from core.data.patches import PatchReader
 from viz.labels import head_name, literal
 from viz.shell import state
+from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
 from viz.workspace.find import card, charts, pool
 from viz.workspace.find.pool import Head
@@ -23,7 +24,7 @@ from viz.workspace.shared.attention_kinds import KINDS
 
 EQUATION = r"\text{score}(\text{head}) = \frac{1}{|R|} \sum_{r \in R} \sum_{c \in C_r} a_{rc}"
 KEY = "find.table"
-OF = {"trained": "As trained", "untrained": "An untrained copy", "gain": "What training added"}
+SCORES = {"trained": "As trained", "untrained": "An untrained copy", "gain": "What training added"}
 ON_A_WALL = 4
 """Heads that are offered in present mode."""
 PLACE = {True: "place", False: "words", None: ""}
@@ -34,15 +35,15 @@ measured = read_heads(shipped_folder() / {model!r})
 print(measured.trained[{kind!r}].scores[{name!r}][{layer}, {head}], measured.untrained[{kind!r}].scores[{name!r}][{layer}, {head}])"""
 
 
-def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewContent:
+def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -> ViewContent:
     """Draw the table of all heads of one kind of attention, and the card of the head in view."""
     kind = head.place.kind
     bare = pool.untrained(head.model).get(kind)
     if state.presenting():
-        _clearest(measured, head, text)
+        _clearest(measured, head, selection)
     else:
-        _listed(measured, head, text, bare)
-    card.show(measured[kind], bare, head)
+        _listed(measured, head, selection, bare)
+    card.show(measured[kind], bare, head, selection)
     place, name = head.place, card.telling(measured[kind], head.place.layer, head.place.head)
     return ViewContent(
         _sentence(measured[kind], bare, head.model),
@@ -53,7 +54,7 @@ def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewConte
     )
 
 
-def _clearest(measured: Mapping[str, HeadHabits], head: Head, text: str) -> None:
+def _clearest(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -> None:
     """Offer the clearest heads to choose from, and the one in view: a room reads no table of all."""
     if len(measured) > 1:
         controls.segmented("Which attention", list(measured), "kind", head.place.kind, KINDS.__getitem__)
@@ -68,7 +69,7 @@ def _clearest(measured: Mapping[str, HeadHabits], head: Head, text: str) -> None
 
     def choose() -> None:
         if (row := st.session_state.get(key)) is not None:
-            pool.choose(Head(head.model, type(head.place)(head.place.kind, *places[row])), text)
+            pool.choose(Head(head.model, type(head.place)(head.place.kind, *places[row])), selection)
 
     st.pills(
         "The clearest heads",
@@ -82,16 +83,18 @@ def _clearest(measured: Mapping[str, HeadHabits], head: Head, text: str) -> None
     )
 
 
-def _listed(measured: Mapping[str, HeadHabits], head: Head, text: str, bare: HeadHabits | None) -> None:
+def _listed(
+    measured: Mapping[str, HeadHabits], head: Head, selection: Selection, bare: HeadHabits | None
+) -> None:
     """Draw the table of all heads."""
     kind = head.place.kind
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="find.kinds.choices"):
         if len(measured) > 1:
             controls.segmented("Which attention", list(measured), "kind", kind, KINDS.__getitem__)
-        of = controls.segmented(
-            "Scores", list(OF) if bare else ["trained"], "find.of", "trained", OF.__getitem__
+        scores = controls.segmented(
+            "Scores", list(SCORES) if bare else ["trained"], "find.of", "trained", SCORES.__getitem__
         )
-    table = frame(measured[kind], bare, of)
+    table = frame(measured[kind], bare, scores)
     places = ordered(measured[kind])
     limits = {
         name: st.column_config.NumberColumn(format="%.2f")
@@ -104,7 +107,7 @@ def _listed(measured: Mapping[str, HeadHabits], head: Head, text: str, bare: Hea
         hide_index=True,
         height=360,
         column_config=limits,
-        on_select=partial(_chosen, head, places, text),
+        on_select=partial(_choose, head, places, selection),
         selection_mode="single-row",
     )
     if "far" in measured[kind].scores:
@@ -142,7 +145,7 @@ def ordered(trained: HeadHabits) -> list[tuple[int, int]]:
     return sorted(((int(layer), int(head)) for layer, head in np.ndindex(*trained.shape)), key=rank)
 
 
-def frame(trained: HeadHabits, bare: HeadHabits | None, of: str) -> pd.DataFrame:
+def frame(trained: HeadHabits, bare: HeadHabits | None, scores: str) -> pd.DataFrame:
     """Return one row for each head: its habit with the score, the same score untrained and on shuffled words, then every measure."""
     places = ordered(trained)
     names = [card.telling(trained, *place) for place in places]
@@ -160,20 +163,20 @@ def frame(trained: HeadHabits, bare: HeadHabits | None, of: str) -> pd.DataFrame
     for name, score in trained.scores.items():
         shown = (
             score
-            if of == "trained" or bare is None
+            if scores == "trained" or bare is None
             else bare.scores[name]
-            if of == "untrained"
+            if scores == "untrained"
             else score - bare.scores[name]
         )
         columns[HABIT_NAMES[name]] = [float(shown[place]) for place in places]
     return pd.DataFrame(columns)
 
 
-def _chosen(head: Head, places: list[tuple[int, int]], text: str) -> None:
+def _choose(head: Head, places: list[tuple[int, int]], selection: Selection) -> None:
     """Choose the head of the row that was clicked."""
     rows = st.session_state[KEY]["selection"]["rows"]
     if rows:
-        pool.choose(Head(head.model, type(head.place)(head.place.kind, *places[int(rows[0])])), text)
+        pool.choose(Head(head.model, type(head.place)(head.place.kind, *places[int(rows[0])])), selection)
 
 
 def _sentence(trained: HeadHabits, bare: HeadHabits | None, model: str) -> str:

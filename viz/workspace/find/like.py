@@ -11,6 +11,7 @@ import streamlit as st
 from core.analysis.heads.habits import HeadHabits
 from core.analysis.heads.head_similarity import nearest_heads
 from viz.shell import state
+from viz.shell.selection import Selection
 from viz.widgets.export import Labelled
 from viz.workspace.find import pool, tiles
 from viz.workspace.find.pool import Head, Pool
@@ -18,7 +19,7 @@ from viz.workspace.find.tiles import ViewContent
 from viz.workspace.shared import head_pills, model_run
 from viz.workspace.shared.toy_models import KIND
 
-SHOWN = 8
+NEAREST = 8
 EQUATION = r"d(a, b) = \frac{1}{R} \sum_{r=1}^{R} \mathrm{JSD}(a_r, b_r), \qquad \mathrm{JSD}(p, q) = H\left(\tfrac{p + q}{2}\right) - \tfrac{1}{2}\left(H(p) + H(q)\right)"
 CODE = """import core
 from core.analysis.heads import head_similarity
@@ -64,29 +65,35 @@ def code(heads_pool: Pool, last: str) -> str:
     )
 
 
-def show(heads_pool: Pool, head: Head, text: str, measured: Mapping[str, HeadHabits]) -> ViewContent:
+def show(
+    heads_pool: Pool, head: Head, selection: Selection, measured: Mapping[str, HeadHabits]
+) -> ViewContent:
     """Draw the head at left, with others of its model to choose from, the nearest at right."""
-    apart = pool.near(heads_pool, head)
-    order = nearest_heads(apart, heads_pool.index(head))
-    ranked = [(heads_pool.heads[other], f"JS divergence {apart[other]:.2f} bits") for other in order[:SHOWN]]
+    distances = pool.near(heads_pool, head)
+    order = nearest_heads(distances, heads_pool.index(head))
+    ranked = [
+        (heads_pool.heads[other], f"JS divergence {distances[other]:.2f} bits") for other in order[:NEAREST]
+    ]
     with st.container(key="find.reading"):  # which models read the text changes; what follows keeps its place
-        pictures = tiles.on_text(heads_pool, text, [head, *(other for other, _ in ranked)])
+        pictures = tiles.on_text(heads_pool, selection, [head, *(other for other, _ in ranked)])
     others = st.container(horizontal=True, vertical_alignment="center")
     left, right = st.columns([2, 5], gap="medium")
     with left:
         st.markdown(f"**The head in view: {head.place}** :gray[{head.model}]  \n:small[{pool.habit(head)}]")
         tiles.draw(head, pictures[head], "find.query")
         with others if state.presenting() else st.container():
-            tiles.opened(head, "Open in Look")
-            run = pictures[head].run or model_run.run_text(head.model, text, None)
+            tiles.look_link(head, "Open in Look", selection)
+            run = pictures[head].run or model_run.run(selection)
             head_pills.draw_pills(measured, head.place, run)
     with right:
-        tiles.tiles(ranked, pictures, text, "find.near")
+        tiles.tiles(ranked, pictures, selection, "find.near")
     return ViewContent(
-        sentence(heads_pool, apart, order),
+        sentence(heads_pool, distances, order),
         EQUATION,
-        lambda: table(heads_pool, {"JS divergence, bits": apart.round(4)}, [heads_pool.index(head), *order]),
-        lambda: {"bits": heads_along(heads_pool, apart)},
+        lambda: table(
+            heads_pool, {"JS divergence, bits": distances.round(4)}, [heads_pool.index(head), *order]
+        ),
+        lambda: {"bits": heads_along(heads_pool, distances)},
         code(
             heads_pool,
             f"bits = head_similarity.divergences_from(rows, {heads_pool.index(head)})   # from {head}\nprint(head_similarity.nearest_heads(bits, {heads_pool.index(head)})[:8])",
@@ -103,12 +110,12 @@ def heads_along(pool: Pool, values: np.ndarray, some: Sequence[int] | None = Non
     )
 
 
-def sentence(pool: Pool, apart: np.ndarray, order: list[int]) -> str:
+def sentence(pool: Pool, distances: np.ndarray, order: list[int]) -> str:
     if not order:
         return "There is no other head to compare with."
-    first, median = pool.heads[order[0]], float(np.median(apart[order]))
+    first, median = pool.heads[order[0]], float(np.median(distances[order]))
     return (
-        f"Nearest is {first}: Jensen-Shannon divergence {apart[order[0]]:.2f} bits (maximum 1) on {pool.texts}; the median head has {median:.2f}. "
+        f"Nearest is {first}: Jensen-Shannon divergence {distances[order[0]]:.2f} bits (maximum 1) on {pool.texts}; the median head has {median:.2f}. "
         f"0 is the same pattern, 1 is no {'patch' if pool.reads_pictures else 'word'} in common."
     )
 

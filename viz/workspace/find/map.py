@@ -11,6 +11,7 @@ from core.analysis.heads import head_embedding
 from core.analysis.heads.habits import HABIT_NAMES
 from viz.labels import percent
 from viz.memo import remembered
+from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
 from viz.workspace.find import charts, like, pool, tiles
 from viz.workspace.find.pool import Head, Pool
@@ -20,45 +21,45 @@ EQUATION = r"D_{ab} = \sqrt{d(a, b)}, \qquad B = -\tfrac{1}{2} J D^{2} J, \qquad
 KEY = "find.points"
 
 
-def show(heads_pool: Pool, head: Head, text: str) -> ViewContent:
+def show(heads_pool: Pool, head: Head, selection: Selection) -> ViewContent:
     """Draw all heads as points, the chosen one beside them."""
     others = len(heads_pool.members) > 1 and controls.toggle(
         "With the heads of the other models", "find.all", False
     )
     some = list(range(len(heads_pool.heads))) if others else heads_pool.rows_of(head.model, head.place.kind)
-    shown = [heads_pool.heads[number] for number in some]
+    heads = [heads_pool.heads[number] for number in some]
     bits = pool.between(heads_pool, tuple(some))
     plane = remembered(bits, "plane", lambda: head_embedding.classical_mds(head_embedding.js_distances(bits)))
-    names = [str(other) if others else str(other.place) for other in shown]
-    kinds = [pool.habit(other) for other in shown]
-    place = shown.index(head)
+    names = [str(other) if others else str(other.place) for other in heads]
+    kinds = [pool.habit(other) for other in heads]
+    place = heads.index(head)
     left, right = st.columns([5, 2], gap="medium")
     with left:
         page_parts.show(
-            charts.points(plane.points, kinds, names, order=list(HABIT_NAMES.values()), chosen=place),
+            charts.points(plane.points, kinds, names, order=list(HABIT_NAMES.values()), selected=place),
             KEY,
             f"{len(some)} heads as points; heads that look alike are near each other.",
-            on_pick=partial(_chosen, shown, text),
+            on_pick=partial(_choose, heads, selection),
         )
     with right:
         st.markdown(
             f"**{head.place}** :gray[{head.model}]  \n:small[{pool.habit(head)}. Click a point for another head.]"
         )
-        tiles.draw(head, tiles.on_text(heads_pool, text, [head])[head], "find.chosen")
-        tiles.opened(head, "Open in Look")
+        tiles.draw(head, tiles.on_text(heads_pool, selection, [head])[head], "find.chosen")
+        tiles.look_link(head, "Open in Look", selection)
     with page_parts.fold("A tree of the most similar heads", "find.tree") as fold:
         if fold.open:
             links = remembered(
                 bits, "tree", lambda: head_embedding.average_linkage(head_embedding.js_distances(bits))
             )
             page_parts.show(
-                charts.tree(links, head_embedding.leaf_order(links), names, chosen=place),
+                charts.tree(links, head_embedding.leaf_order(links), names, selected=place),
                 "find.dendrogram",
                 "Heads joined in the order of their distance.",
             )
     last = "from core.analysis.heads import head_embedding\n\nplane = head_embedding.classical_mds(head_embedding.js_distances(head_similarity.pairwise_divergences(rows)))\nprint(plane.points, plane.explained_share)"
     return ViewContent(
-        _sentence(heads_pool, shown, names, bits, plane.explained_share),
+        _sentence(heads_pool, names, bits, plane.explained_share),
         EQUATION,
         lambda: like.table(
             heads_pool,
@@ -76,24 +77,24 @@ def show(heads_pool: Pool, head: Head, text: str) -> ViewContent:
     )
 
 
-def _chosen(shown: list[Head], text: str) -> None:
+def _choose(heads: list[Head], selection: Selection) -> None:
     """Choose the head of the point that was clicked."""
     clicked = st.session_state[KEY]["selection"]["points"]
     if clicked:
         place = np.ravel(clicked[0]["customdata"])[0]
-        pool.choose(shown[int(place)], text)
+        pool.choose(heads[int(place)], selection)
 
 
-def _sentence(pool: Pool, shown: list[Head], names: list[str], bits: np.ndarray, held: float) -> str:
-    if len(shown) < 3:
+def _sentence(pool: Pool, names: list[str], bits: np.ndarray, explained_share: float) -> str:
+    if len(names) < 3:
         return "A map needs three heads or more."
-    upper = np.triu_indices(len(shown), 1)
+    upper = np.triu_indices(len(names), 1)
     near, far = (int(pick(bits[upper])) for pick in (np.argmin, np.argmax))
     one, other = (names[int(axis[near])] for axis in upper)
     left, right = (names[int(axis[far])] for axis in upper)
     return (
-        f"{len(shown)} heads on {pool.texts}: most alike are {one} and {other} ({bits[upper][near]:.3f} bits), "
-        f"least {left} and {right} ({bits[upper][far]:.3f}). The plane holds {percent(held)} of the squared distances; the rest is lost in the projection."
+        f"{len(names)} heads on {pool.texts}: most alike are {one} and {other} ({bits[upper][near]:.3f} bits), "
+        f"least {left} and {right} ({bits[upper][far]:.3f}). The plane holds {percent(explained_share)} of the squared distances; the rest is lost in the projection."
     )
 
 

@@ -13,6 +13,7 @@ from core.analysis.heads.head_similarity import nearest_heads
 from viz.instruments.picture import patches
 from viz.labels import literal
 from viz.shell.pages import Cite, Page
+from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
 from viz.workspace.find import corpus, kinds, like, map, scatter, sketch
 from viz.workspace.find import pool as heads
@@ -71,75 +72,78 @@ SEEING = {
 
 
 @dataclass(frozen=True)
-class Params:
+class Params(Selection):
     """The head in view."""
 
-    model: str = "gpt-mini"
-    text: str = "The animal didn't cross the street because it was too tired."
+    model: str = toolbar.MODEL
+    text: str = toolbar.TEXT
     kind: str = "causal"
     layer: int = 0
     head: int = 0
 
 
 @dataclass(frozen=True)
-class Found:
+class Ranking:
     """All heads that can be compared with the one in view, how far each is in bits, and the order of the others."""
 
     pool: Pool
-    apart: np.ndarray
+    distances: np.ndarray
     order: list[int]
 
 
-def compute(p: Params = Params()) -> Found:
+def compute(p: Params = Params()) -> Ranking:
     """Find the nearest heads, on the sentences of the battery's maps."""
-    found, head = heads.pool(p.model, p.kind), Head(p.model, HeadRef(p.kind, p.layer, p.head))
-    apart = heads.near(found, head)
-    return Found(found, apart, nearest_heads(apart, found.index(head)))
+    compared, head = heads.pool(p.model, p.kind), Head(p.model, HeadRef(p.kind, p.layer, p.head))
+    distances = heads.near(compared, head)
+    return Ranking(compared, distances, nearest_heads(distances, compared.index(head)))
 
 
 def page() -> None:
     page_parts.title(PAGE)
-    bench = toolbar.choose("find", model=Params.model, text=Params.text, runs=toolbar.heads)
+    bench = toolbar.choose("find", runs=toolbar.heads)
     if bench is None:
         return
-    measured = head_survey.survey(bench.model)
-    place = head_pills.chosen_head(measured, model_run.run_text(bench.model, bench.text, None))
-    bench.announce(kind=place.kind, layer=place.layer, head=place.head)
-    head, reads_pictures = Head(bench.model, place), patches.reads_patches(model_run.open_model(bench.model))
+    measured = head_survey.survey(bench.selection.model)
+    run = model_run.run(bench.selection)
+    place = head_pills.chosen_head(measured, run)
+    selection = bench.announce(head=place)
+    head, reads_pictures = Head(selection.model, place), patches.reads_patches(run.model)
     ways = [way for way in BY if way != "sketch" or not reads_pictures]
     by = controls.segmented("Find heads by", ways, "find.by", "like", BY.__getitem__, quiet=True)
     numbers = st.container()
     if by in OF_ONE_MODEL:
-        told = (scatter if by == "scatter" else corpus).show(measured, head, bench.text)
+        content = (scatter if by == "scatter" else corpus).show(measured, head, selection)
     else:
-        told = _among_others(by, head, bench.text, measured)
+        content = _among_others(by, head, selection, measured)
     with numbers:
-        page_parts.summary(told.numbers)
+        page_parts.summary(content.numbers)
     with page_parts.fold(page_parts.EQUATION, "find.equation") as fold:
         if fold.open:
-            page_parts.equation(told.equation)
-            page_parts.dataframe(told.table().head(12), hide_index=True, key="find.equation.numbers")
+            page_parts.equation(content.equation)
+            page_parts.dataframe(content.table().head(12), hide_index=True, key="find.equation.numbers")
     with page_parts.fold(page_parts.LOOKING, "find.looking") as fold:
         if fold.open:
             st.markdown(SEEING.get(by, LOOKING[by]) if reads_pictures else LOOKING[by])
     page_parts.sources_fold(PAGE)
-    page_parts.table_fold(told.table, "find")
-    page_parts.export_fold(told.data, told.code, key="find")
+    page_parts.table_fold(content.table, "find")
+    page_parts.export_fold(content.data, content.code, key="find")
 
 
-def _among_others(by: str, head: Head, text: str, measured: Mapping[str, HeadHabits]) -> ViewContent:
+def _among_others(
+    by: str, head: Head, selection: Selection, measured: Mapping[str, HeadHabits]
+) -> ViewContent:
     """Draw a view that compares the head with those of other models."""
     found = heads.pool(head.model, head.place.kind)
     if own := heads.large(head.model):
         controls.multi_pills(
-            "Compare with models of yours, too (each is opened and run)", own, heads.CHOSEN, ()
+            "Compare with models of yours, too (each is opened and run)", own, heads.WITH, ()
         )
     if found.left_out:
         st.caption(literal("Left out. " + " ".join(found.left_out)))
     if by == "like":
-        return like.show(found, head, text, measured)
+        return like.show(found, head, selection, measured)
     if by == "sketch":
-        return sketch.show(found, text)
+        return sketch.show(found, selection)
     if by == "map":
-        return map.show(found, head, text)
-    return kinds.show(measured, head, text)
+        return map.show(found, head, selection)
+    return kinds.show(measured, head, selection)

@@ -29,6 +29,7 @@ from core.reading import bounds
 from core.training.recipe import recipes
 from viz.instruments.picture import patches
 from viz.shell import state
+from viz.shell.selection import Selection
 from viz.widgets import controls, engine_client, input_hints
 from viz.workspace.find import own_lines
 from viz.workspace.shared import head_survey, model_run, tasks
@@ -43,7 +44,7 @@ AT_ANY_RATE = 64 * 2**20
 """Bytes that opening a model of one's own may take for it to be compared unasked."""
 MODELS_AT_HAND = 4
 """Models whose corpus is in memory, unpacked."""
-CHOSEN = "find.with"
+WITH = "find.with"
 READ, WRITTEN, ACROSS = "read", "written", "across"
 Ask = Callable[[Hashable, Callable[[], Any], float], Any]
 
@@ -123,14 +124,12 @@ def pool(model: str, kind: str) -> Pool:
 
     Where a learned vector asks there is no head: its rows are sentences, not words.
     """
-    space, seen = (
-        _space(model_run.open_model(model), model_run.open_model(model).spec.kind(kind)),
-        _cut(model),
-    )
+    opened = model_run.open_model(model)
+    space, cut = _space(opened, opened.spec.kind(kind)), _cut(model)
     names = [model] if _reads_alone(model) else [name for name in tasks.usable() if not _reads_alone(name)]
-    if seen:
+    if cut:
         others = [name for name, family in tasks.usable().items() if tasks.task_of(name, family) is tasks.SEE]
-        names = [name for name in others if _cut(name) == seen]
+        names = [name for name in others if _cut(name) == cut]
     waiting = [name for name in large(model) if name not in chosen_models(model)]
     members, left_out = [], []
     for name in (name for name in names if name not in waiting):
@@ -168,7 +167,7 @@ def large(model: str) -> list[str]:
 
 def chosen_models(model: str) -> tuple[str, ...]:
     """Return those of the large models that the visitor chose."""
-    return state.read(CHOSEN, (), state.some_of(large(model), controls.NONE))
+    return state.read(WITH, (), state.some_of(large(model), controls.NONE))
 
 
 def _check_room(reader: Model, read: Sequence[Example]) -> None:
@@ -263,7 +262,7 @@ def gathered(pool: Pool, ask: Ask, tell: Callable[[int], None]) -> HeadRows:
             each += ask(
                 key,
                 lambda reader=reader, kind=kind, some=some: [
-                    _seen(reader, kind, row, pool.by) for row in some
+                    _patterns(reader, kind, row, pool.by) for row in some
                 ],
                 60.0 * len(some) * reader.config.n_layers,
             )
@@ -276,7 +275,7 @@ def _key(pool: Pool, read: Sequence[Example]) -> tuple[object, ...]:
     return "find.rows", pool, len(read)
 
 
-def _seen(model: Model, kind: str, row: Example, by: str) -> TextPatterns:
+def _patterns(model: Model, kind: str, row: Example, by: str) -> TextPatterns:
     found = model.spec.kind(kind)
     target = None if not model.spec.has_source else row.target or ""
     keep = [found.path(layer, "pattern") for layer in range(found.n_layers(model.config))]
@@ -367,8 +366,6 @@ def habit(head: Head) -> str:
     return head_survey.survey(head.model)[head.place.kind].label(head.place.layer, head.place.head)
 
 
-def choose(head: Head, text: str) -> None:
+def choose(head: Head, selection: Selection) -> None:
     """Make a head the one in view, on the same text."""
-    state.write(
-        model=head.model, kind=head.place.kind, layer=head.place.layer, head=head.place.head, text=text
-    )
+    state.write(**vars(head.place), model=head.model, text=selection.typed_text)

@@ -14,6 +14,7 @@ from core.analysis.heads.corpus_file import ModelCorpus
 from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
 from viz.labels import head_name
 from viz.shell import state
+from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
 from viz.workspace.find import charts, pool, tiles
 from viz.workspace.find.pool import Head
@@ -43,7 +44,7 @@ from core.checkpoints.manifest import shipped_folder
 print(read_heads(shipped_folder() / {model!r}).trained[{kind!r}].scores[{name!r}])   # layer, head"""
 
 
-def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewContent:
+def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -> ViewContent:
     """Draw the heads of one kind of attention as points, and beside them the head in view."""
     corpus, problem = pool.corpus(head.model)
     kind = head.place.kind
@@ -72,7 +73,7 @@ def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewConte
             ),
             KEY,
             f"{len(places)} heads as points: {MEASURES[x]} across, {MEASURES[y]} up.",
-            on_pick=partial(_choose_point, head, places, text),
+            on_pick=partial(_choose_point, head, places, selection),
         )
         if {x, y} <= bare.keys():
             st.caption("Grey rings are the heads of an untrained copy of the model.")
@@ -102,7 +103,7 @@ def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewConte
                 on_click=lambda: state.write(**{"find.by": "corpus"}),
                 help="The strongest rows of this head, and one passage of each tenth",
             )
-        tiles.opened(head, "Open in Look")
+        tiles.look_link(head, "Open in Look", selection)
     if problem:
         st.caption(problem)
     read = (
@@ -145,12 +146,12 @@ def _control(bare: Mapping[str, np.ndarray], name: str, place: HeadRef) -> float
     return float(bare[name][place.layer, place.head]) if name in bare else float("nan")
 
 
-def _choose_point(head: Head, places: list[tuple[int, ...]], text: str) -> None:
+def _choose_point(head: Head, places: list[tuple[int, ...]], selection: Selection) -> None:
     """Choose the head of the point that was clicked."""
     clicked = st.session_state[KEY]["selection"]["points"]
     if clicked and "customdata" in clicked[0]:
         layer, number = places[int(np.ravel(clicked[0]["customdata"])[0])]
-        pool.choose(Head(head.model, HeadRef(head.place.kind, int(layer), int(number))), text)
+        pool.choose(Head(head.model, HeadRef(head.place.kind, int(layer), int(number))), selection)
 
 
 def _sentence(

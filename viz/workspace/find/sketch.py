@@ -9,12 +9,13 @@ from core.analysis.heads import sketch
 from viz.instruments import mask_editor
 from viz.labels import query_and_key
 from viz.shell import state
+from viz.shell.selection import Selection
 from viz.widgets.export import Labelled
 from viz.workspace.find import like, pool, tiles
 from viz.workspace.find.pool import Pool
 from viz.workspace.find.tiles import Picture, ViewContent
 
-SHOWN = 6
+NEAREST = 6
 EQUATION = r"s(\text{head}) = 1 - \frac{1}{|D|} \sum_{r \in D} \mathrm{JSD}(\text{drawn}_r, \text{head}_r), \qquad D = \text{rows with a stroke}"
 LABELS = ["first", *(str(place) for place in range(2, sketch.SIZE)), "last"]
 _START, _TURN, _CODE = (
@@ -24,13 +25,13 @@ _START, _TURN, _CODE = (
 )  # of this session: what the pad began with, how often, and its last drawing
 
 
-def pack(drawn: np.ndarray) -> str:
+def pack(drawing: np.ndarray) -> str:
     """Write a drawing as short text for the link.
 
     >>> unpack(pack(np.eye(12, dtype=bool))).sum().item(), len(pack(np.eye(12, dtype=bool)))
     (12, 36)
     """
-    return np.packbits(drawn).tobytes().hex()
+    return np.packbits(drawing).tobytes().hex()
 
 
 def unpack(text: str) -> np.ndarray:
@@ -45,7 +46,7 @@ def unpack(text: str) -> np.ndarray:
     )
 
 
-def show(heads_pool: Pool, text: str) -> ViewContent:
+def show(heads_pool: Pool, selection: Selection) -> ViewContent:
     """Draw the pad at left, the most similar heads at right."""
     patterns = pool.grids(heads_pool)
     left, right = st.columns([2, 5] if state.presenting() else [2, 3], gap="large")
@@ -66,11 +67,11 @@ def show(heads_pool: Pool, text: str) -> ViewContent:
             )
         scores = sketch.sketch_similarity(drawn, patterns)
         order = np.argsort(-scores, kind="stable").tolist()
-        ranked = [(heads_pool.heads[number], f"score {scores[number]:.2f}") for number in order[:SHOWN]]
+        ranked = [(heads_pool.heads[number], f"score {scores[number]:.2f}") for number in order[:NEAREST]]
         pictures = {
-            heads_pool.heads[number]: Picture(patterns[number], LABELS, LABELS) for number in order[:SHOWN]
+            heads_pool.heads[number]: Picture(patterns[number], LABELS, LABELS) for number in order[:NEAREST]
         }
-        tiles.tiles(ranked, pictures, text, "find.drawn")
+        tiles.tiles(ranked, pictures, selection, "find.drawn")
     best = heads_pool.heads[order[0]]
     said = (
         f"Most like the drawing is {best} ({pool.habit(best)}), score {scores[order[0]]:.2f} of 1; the median head has {np.median(scores):.2f}. "

@@ -18,7 +18,8 @@ from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import literal, shorten, visible
 from viz.memo import remembered
-from viz.shell import links, selection, state
+from viz.shell import links, state
+from viz.shell.selection import Selection
 from viz.widgets import page_parts
 from viz.widgets.export import Arrays
 from viz.workspace.find import pool
@@ -47,41 +48,41 @@ class ViewContent:
 
 @dataclass(frozen=True)
 class Picture:
-    """A pattern with its labels and what was allowed (None where every cell was); `whole` unless the text is longer."""
+    """A pattern with its labels and what was allowed (None where every cell was); `complete` unless the text is longer."""
 
     weights: np.ndarray
     queries: list[str]
     keys: list[str]
     allowed: np.ndarray | None = None
-    whole: bool = True
+    complete: bool = True
     text: str = ""
     run: Run | None = None
     """Of a picture: what it was made from."""
 
 
-def on_text(heads_pool: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Picture]:
+def on_text(heads_pool: Pool, selection: Selection, heads: Sequence[Head]) -> dict[Head, Picture]:
     """Return the patterns of some heads on one text, by the words that all their models share; the first one's model reads it. Of a drawing by its patches.
 
     A model that cannot read the text is left out. Raises InputError where they share no word.
     """
+    text = selection.text
     if heads_pool.reads_pictures:
-        return {head: _on_drawing(head, text) for head in wanted}
-    first = model_run.open_model(wanted[0].model).spec
+        return {head: _on_drawing(head, text) for head in heads}
+    first = model_run.open_model(heads[0].model).spec
     target = (
         None
         if not first.has_source
         else ""
         if heads_pool.space == pool.READ
-        else model_run.run_text(wanted[0].model, text, None).target_text
+        else model_run.run(Selection(heads[0].model, text)).target_text
     )
     seen: dict[tuple[str, str], head_similarity.TextPatterns] = {}
-    for model, kind in dict.fromkeys((head.model, head.place.kind) for head in wanted):
+    for model, kind in dict.fromkeys((head.model, head.place.kind) for head in heads):
         try:
-            run = model_run.run_text(
-                model, text, (target or "") if model_run.open_model(model).spec.has_source else None
-            )
+            reads = model_run.open_model(model).spec.has_source
+            run = model_run.run(Selection(model, text, (target or "") if reads else None))
         except InputError:
-            if model == wanted[0].model:
+            if model == heads[0].model:
                 raise
             continue
         seen[model, kind] = remembered(
@@ -107,7 +108,7 @@ def on_text(heads_pool: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, P
     )
     earlier = np.array(queries)[:MOST, None] >= np.array(keys)[None, :MOST]
     pictures = {}
-    for head in wanted:
+    for head in heads:
         if (head.model, head.place.kind) in seen:
             part = weights[head.model, head.place.kind][_number(head, heads_pool)]
             allowed = np.concatenate([np.ones((len(rows), 1), dtype=bool), earlier], axis=1)
@@ -117,14 +118,14 @@ def on_text(heads_pool: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, P
                 rows,
                 ([head_similarity.MARKS] if marks else []) + columns,
                 allowed[:, cut] if head.place.kind == "causal" else None,
-                whole=max(len(queries), len(keys)) <= MOST,
+                complete=max(len(queries), len(keys)) <= MOST,
                 text=text,
             )
     return pictures
 
 
 def _on_drawing(head: Head, text: str) -> Picture:
-    run = model_run.run_text(head.model, patches.without_hiding(model_run.open_model(head.model), text), None)
+    run = model_run.run(Selection(head.model, patches.without_hiding(model_run.open_model(head.model), text)))
     attention = run.attention(head.place.kind)
     names = patches.patch_names(attention.keys)
     weights = attention.weights[head.place.layer, head.place.head]
@@ -144,22 +145,18 @@ def _words(text: str, begins: Sequence[int]) -> list[str]:
 
 def draw(head: Head, picture: Picture, key: str, *, height: int = 300) -> None:
     """Draw one head with its words."""
-    origin.tell(
-        model=head.model,
-        text=picture.text,
-        kind=head.place.kind,
-        layer=head.place.layer,
-        head=head.place.head,
-    )
+    origin.tell(**vars(head.place), model=head.model, text=picture.text)
     if picture.run is not None:
         patches.on_patches(picture.run, picture.weights, key=key, height=height).show()
         return
     heatmap(picture.weights, picture.queries, picture.keys, key=key, allowed=picture.allowed, height=height)
-    if not picture.whole:
+    if not picture.complete:
         st.caption(f"The pictures show the first {MOST} words.")
 
 
-def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], text: str, key: str) -> None:
+def tiles(
+    ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], selection: Selection, key: str
+) -> None:
     """Draw heads in rows, as many beside each other as there is room, each with its sentence; one opens in Look or becomes the head in view. In Present the first ones, larger."""
     in_room = state.presenting()
     with st.container(horizontal=True, gap="small", key=key):
@@ -184,14 +181,14 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
                     horizontal_alignment="distribute",
                     wrap=False,
                 ):
-                    opened(head, "Open")
+                    look_link(head, "Open", selection)
                     st.button(
                         "Like this",
                         key=f"{key}.like.{rank}",
                         type="tertiary",
                         help="Find the heads that are nearest to this one",
                         on_click=pool.choose,
-                        args=(head, text),
+                        args=(head, selection),
                     )
 
 
@@ -210,15 +207,8 @@ def _thumbnail(picture: Picture, height: int) -> go.Figure:
     )
 
 
-def opened(head: Head, label: str) -> None:
+def look_link(head: Head, label: str, selection: Selection) -> None:
     """Draw a link to the head in the full view of Look, on the text in view."""
     links.page_link(
-        "look",
-        label,
-        text=selection.current_selection().get("text", ""),
-        model=head.model,
-        kind=head.place.kind,
-        layer=head.place.layer,
-        head=head.place.head,
-        view="full",
+        "look", label, **vars(head.place), model=head.model, text=selection.typed_text, view="full"
     )

@@ -17,18 +17,19 @@ from viz.charts.layers import PICKED, agreement_plot
 from viz.instruments import heatmap
 from viz.labels import changes, head_name
 from viz.number_text import signed, true_minus
-from viz.shell import links, selection, state
+from viz.shell import links, state
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.widgets.export import Labelled
 from viz.workspace.importance.work import own_samples
-from viz.workspace.shared import attention_kinds, head_survey, model_run, target_picker
+from viz.workspace.shared import attention_kinds, head_survey, target_picker
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, OFF
 
 PLOT = "importance.plot"
 HOW = {"zero": "Zero-ablate", "mean": "Mean-ablate"}
 EFFECT = r"\Delta_h = \ln p(\text{word} \mid h \leftarrow h_0) - \ln p(\text{word}) \;\approx\; \sum_{\text{positions}} \frac{\partial \ln p}{\partial h} \cdot (h_0 - h), \qquad h_0 = 0 \text{ or } \bar h"
-WHAT = {"logits": "word", "classes": "class", "tags": "tag", "answer": "position"}
+OUTPUTS = {"logits": "word", "classes": "class", "tags": "tag", "answer": "position"}
 SCORED = (
     "The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the score changed: below 0 (orange) the head raises the score, above 0 (blue) it lowers it.\n\n"
     "Zero is a value that a head may never take on ordinary input. Its mean over many inputs removes only what is special to this one: where the two pictures differ, trust mean-ablation more.\n\n"
@@ -44,21 +45,23 @@ print(ablation_effects(model, item, asked, {kind!r}))           # (layer, head):
 print(gradient_estimates(model, item, asked.goal, {kind!r}))   # the same, guessed from one gradient"""
 
 
-def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> None:
-    asked = target_picker.pick_target(run, "importance")
+def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> HeadRef:
+    """Draw the sweep and return the head in view."""
+    question = target_picker.pick_target(run, "importance")
     left, right = st.columns([3, 2], gap="large")
-    told, plot = st.container(), right.container()
+    below, plot = st.container(), right.container()
     with right if state.presenting() else st.container():
         kind, how = choices(run)
         onward = st.container()
-    params = replace(params, target=run.target_text, kind=kind, asked=asked, how=how)
-    with told:
+    params = replace(params, target=run.target_text, kind=kind, question=question, how=how)
+    with below:
         swept = compute(params)
         place = _pictures(run, swept, kind, left, plot)
         page_parts.summary(_sentence(params, run, swept, place), "ablation")
     with onward:
-        follow(kind, place)
+        head = follow(kind, place)
     _folds(page, params, run, swept, place)
+    return head
 
 
 def _pictures(
@@ -75,7 +78,7 @@ def _pictures(
             swept.effects.ravel(),
             names,
             head_name(*place),
-            target_picker.unit(swept.asked),
+            target_picker.unit(swept.question),
         )
         page_parts.show(
             figure,
@@ -137,13 +140,13 @@ def grid(values: np.ndarray, place: tuple[int, int], kind: str, key: str, title:
     return cell or place
 
 
-def follow(kind: str, place: tuple[int, int]) -> None:
-    """Draw the ways on from here for the head in view."""
-    name, (layer, head) = head_name(*place), place
-    selection.set_selection(kind=kind, layer=layer, head=head)
+def follow(kind: str, place: tuple[int, int]) -> HeadRef:
+    """Draw the ways on from here for the head in view, and return it."""
+    head = HeadRef(kind, *place)
     with st.container(horizontal=True, gap="medium"):
-        links.page_link("what_if", f"Switch {name} off and watch", **{EDITS: OFF})
-        links.page_link("look", f"See where {name} looks", view="full")
+        links.page_link("what_if", f"Switch {head} off and watch", **vars(head), **{EDITS: OFF})
+        links.page_link("look", f"See where {head} looks", **vars(head), view="full")
+    return head
 
 
 def _pick(kind: str) -> None:
@@ -154,14 +157,14 @@ def _pick(kind: str) -> None:
 
 
 def _title(run: Run, swept: Any) -> str:
-    return f"Change of {target_picker.quantity(run, swept.asked)} without the head (effect of ablation){target_picker.unit(swept.asked)}"
+    return f"Change of {target_picker.quantity(run, swept.question)} without the head (effect of ablation){target_picker.unit(swept.question)}"
 
 
 def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
-    effect, word = float(swept.effects[place]), target_picker.question(run, swept.asked)
+    effect, word = float(swept.effects[place]), target_picker.question(run, swept.question)
     heads = head_survey.survey(params.model)[params.kind]
     name = f"{head_name(*place)} ({heads.label(*place)})"
-    if not swept.asked.is_score:
+    if not swept.question.is_score:
         before, after = np.exp(swept.before), np.exp(swept.before + effect)
         moved = changes(float(before), float(after))
     else:
@@ -190,27 +193,23 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
             )
     with page_parts.fold(page_parts.LOOKING, "importance.heads.looking") as fold:
         if fold.open:
-            what = WHAT[run.model.main_output]
+            what = OUTPUTS[run.model.main_output]
             st.markdown(
                 SCORED
-                if swept.asked.activation == "none"
+                if swept.question.activation == "none"
                 else f"The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the {what}'s probability changed: "
                 f"below 0 (orange) the head makes the {what} more probable, above 0 (blue) less probable. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
-                f"Zero is a value that a head may never take on ordinary input, so later layers may react to it in unusual ways. Its mean over {len(own_samples(model_run.open_model(params.model)))} inputs that this model can read removes only what is special to this one. Where the two pictures differ, trust mean-ablation more.\n\n"
+                f"Zero is a value that a head may never take on ordinary input, so later layers may react to it in unusual ways. Its mean over {len(own_samples(run.model))} inputs that this model can read removes only what is special to this one. Where the two pictures differ, trust mean-ablation more.\n\n"
                 "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On the dashed line it equals the effect of ablation. Heads can stand in for each other: that an answer survives without a head does not show that the head does nothing."
             )
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: _frame(params, swept), "importance.heads")
-    found = swept.asked
     target = "" if run.target_text is None else f", {run.target_text!r}"
     code = CODE.format(
+        **target_picker.arguments(swept.question),
         model=params.model,
         text=params.text,
         target=target,
-        row=found.row,
-        token=found.token,
-        against=found.against,
-        activation=target_picker.activation_code(found),
         kind=params.kind,
     )
     page_parts.export_fold(

@@ -19,10 +19,11 @@ from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.shell import state
 from viz.shell.pages import Cite, Page
+from viz.shell.selection import Selection
 from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.importance import heads, many, patch, words
 from viz.workspace.importance.work import averages, cost, each
-from viz.workspace.shared import model_run, target_picker, toolbar
+from viz.workspace.shared import model_run, toolbar
 
 PAGE = Page(
     title="What matters",
@@ -63,28 +64,26 @@ SHOW = {"many": many.show, "words": words.show, "patch": patch.show}
 
 
 @dataclass(frozen=True)
-class Params:
+class Params(Selection):
     """A word of one text through one model, and how heads of one kind are taken away: zero or mean. None: the telling choice."""
 
     model: str = toolbar.MODEL
     text: str = toolbar.TEXT
-    target: str | None = None
-    kind: str | None = None
-    asked: OutputTarget | None = None
+    question: OutputTarget | None = None
     how: str = "zero"
 
 
 @dataclass(frozen=True)
-class Swept:
+class Sweep:
     """The change of the number without each head, (layer, head), and the estimate of one gradient; the plain value."""
 
-    asked: OutputTarget
+    question: OutputTarget
     before: float
     effects: np.ndarray
     guesses: np.ndarray
 
 
-def plain(p: Params) -> Run:
+def plain(p: Selection) -> Run:
     """Return the run that everything is compared with. Raises InputError for a model that outputs neither words nor a class."""
     model = model_run.open_model(p.model)
     if not model.has_scores:
@@ -93,41 +92,42 @@ def plain(p: Params) -> Run:
             f"A part matters for what a model outputs; {model.lacks('answer')}",
             "Choose another model.",
         )
-    return target_picker.fixed(p.model, p.text, p.target, (model.main_output,))
+    return model_run.fixed(p, (model.main_output,))
 
 
-def compute(p: Params) -> Swept:
-    run, model = plain(p), model_run.open_model(p.model)
+def compute(p: Params) -> Sweep:
+    run = plain(p)
+    model = run.model
     kind = p.kind if p.kind in run.kinds else run.kinds[-1]
-    asked = p.asked or output_target(run, row := default_row(run), int(run.scores[row].argmax()))
+    question = p.question or output_target(run, row := default_row(run), int(run.scores[row].argmax()))
     item, one = ModelInput(p.text, run.target_text), cost(run)
-    average = averages(p.model, kind) if p.how == "mean" else None
+    average = averages(model, kind) if p.how == "mean" else None
     here = (p.model, p.text, run.target_text, kind, p.how)
 
     heads_of = LayerEdits(model, p.text, kind, target=run.target_text)
 
-    def without(layer: int) -> np.ndarray:
+    def scores_without(layer: int) -> np.ndarray:
         """Return the row of the scores without each head: from it any word, or any class, is read."""
         return heads_of.edited_scores(
-            layer, ablation_sweep.layer_ablations(model, kind, layer, average), asked.row
+            layer, ablation_sweep.layer_ablations(model, kind, layer, average), question.row
         )
 
     rows = each(
         [
-            (("importance.row", *here, asked.row, layer), partial(without, layer))
+            (("importance.row", *here, question.row, layer), partial(scores_without, layer))
             for layer in range(model.spec.kind(kind).n_layers(model.config))
         ],
         one * model.config.n_heads,
         "Ablating the heads of layer",
     )
-    before, flat = asked.value(run.scores), replace(asked, row=0)
+    before, flat = question.value(run.scores), replace(question, row=0)
     effects = np.array([[flat.value(row[None]) - before for row in layer] for layer in rows])
     guesses = engine_client.submit(
-        ("importance.guess", *here, asked),
-        lambda: ablation_sweep.gradient_estimates(model, item, asked.goal, kind, average),
+        ("importance.guess", *here, question),
+        lambda: ablation_sweep.gradient_estimates(model, item, question.goal, kind, average),
         3 * one,
     )
-    return Swept(asked, before, effects, guesses)
+    return Sweep(question, before, effects, guesses)
 
 
 def _opening(by: str) -> Callable[[Model, str], str]:
@@ -148,7 +148,8 @@ def page() -> None:
     )
     if bench is None:
         return
-    model = model_run.open_model(bench.model)
+    selection = bench.selection
+    model = model_run.open_model(selection.model)
     views = (
         SEEING
         if patches.reads_patches(model)
@@ -157,11 +158,10 @@ def page() -> None:
     by = controls.segmented(
         "What to ablate", tuple(views), "importance.by", "heads", views.__getitem__, quiet=True
     )
-    params = Params(bench.model, bench.text, toolbar.target(model))
-    run = plain(params)
+    run = plain(selection)
     origin.tell_run(run)
     if by == "heads":
-        heads.show(PAGE, params, run, compute)
+        place = heads.show(PAGE, Params(**vars(selection)), run, compute)
     else:
-        SHOW[by](PAGE, params, run)
-    bench.announce()
+        place = SHOW[by](PAGE, selection, run)
+    bench.announce(head=place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -36,11 +36,12 @@ from viz.labels import head_name, literal, percent
 from viz.number_text import signed, true_minus
 from viz.shell import notices, state
 from viz.shell.pages import Page
+from viz.shell.selection import Selection
 from viz.widgets import controls, doodle, engine_client, page_parts
 from viz.widgets.export import Labelled
 from viz.workspace.importance import heads
 from viz.workspace.importance.work import cost, each, short
-from viz.workspace.shared import target_picker
+from viz.workspace.shared import model_run, target_picker
 
 OPENING = "When Mary came home,"
 PAIRS = {
@@ -79,9 +80,9 @@ pair = make_pair(clean, corrupted{asked})
 print(patch_grid(pair, {over!r}{where}).round(2))   # {axes}"""
 
 
-def show(page: Page, params: Any, run: Run) -> None:
+def show(page: Page, selection: Selection, run: Run) -> None:
     picture = patches.reads_patches(run.model)
-    target_picker.forget("importance.patch.sentence", params.text, "importance.other")
+    target_picker.forget("importance.patch.sentence", selection.text, "importance.other")
     offered = {} if picture else dict(PAIRS[run.kinds[-1]])
     other = (
         doodle.draw(
@@ -95,11 +96,13 @@ def show(page: Page, params: Any, run: Run) -> None:
         )
         if picture
         else controls.text(
-            "The other sentence, with a word changed", "importance.other", _partner(run, params.text, offered)
+            "The other sentence, with a word changed",
+            "importance.other",
+            _partner(run, selection.text, offered),
         )
     )
     with st.container(horizontal=True, gap="medium"):
-        _offer(offered, params.text)
+        _offer(offered, selection.text)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         part = controls.segmented(
             "What is patched",
@@ -120,10 +123,8 @@ def show(page: Page, params: Any, run: Run) -> None:
     stacks = run.model.spec.stacks
     where = {"stack": stacks[side or next(iter(stacks))]} if over in ("resid", "ffn") else {"kind": kind}
     try:
-        clean = engine_client.run(params.model, params.text, target=run.target_text, keep=kept_values(over))
-        corrupted = engine_client.run(
-            params.model, other, target=run.target_text, keep=(run.model.main_output,)
-        )
+        clean = model_run.rerun(run, kept_values(over))
+        corrupted = model_run.rerun(run, (run.model.main_output,), text=other)
         pair = _pair(clean, corrupted)
         grid = PatchGrid(pair, over, **where)
     except InputError as error:
@@ -133,7 +134,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     columns = [f"H{head}" for head in grid.columns] if by_head else _columns(pair, side)
     if not by_head:
         short(run, len(columns), grid.n_layers / 2)
-    key = (params.model, params.text, other, run.target_text, pair.target, over, *where.values())
+    key = (selection.model, selection.text, other, run.target_text, pair.target, over, *where.values())
     price = cost(run) * len(columns) / 2
     shares = np.stack(
         each(
@@ -154,7 +155,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     )
     told = _heads_said if by_head else _places_said if over == "resid" else _outputs_said
     page_parts.summary(told(pair, shares, columns), "patching")
-    _folds(page, params, run, pair, other, over, where, shares, columns)
+    _folds(page, selection, run, pair, other, over, where, shares, columns)
 
 
 def _pair(clean: Run, corrupted: Run) -> Pair:
@@ -239,7 +240,7 @@ def opening(model: Model, text: str) -> str:
     for each_text in (*ours, text):
         with suppress(InputError):
             if _measured_partner(
-                target_picker.fixed(model.name, each_text, None, (model.main_output,)), each_text, ours
+                model_run.fixed(Selection(model.name, each_text), (model.main_output,)), each_text, ours
             ):
                 return each_text
     return text
@@ -369,7 +370,7 @@ def _heads_said(pair: Pair, shares: np.ndarray, _: list[str]) -> str:
 
 def _folds(
     page: Page,
-    params: Any,
+    selection: Selection,
     run: Run,
     pair: Pair,
     other: str,
@@ -402,8 +403,8 @@ def _folds(
     layers, across = [f"L{layer}" for layer in range(len(shares))], "head" if over in BY_HEAD else "position"
     measured = pair.target
     code = CODE.format(
-        model=params.model,
-        text=params.text,
+        model=selection.model,
+        text=selection.text,
         other=other,
         target="" if run.source is None else f", target={run.target_text!r}",
         asked=""

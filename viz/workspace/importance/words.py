@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,17 +28,18 @@ from viz.instruments.picture import patches
 from viz.labels import distinct, percent
 from viz.number_text import signed
 from viz.shell.pages import Page
+from viz.shell.selection import Selection
 from viz.widgets import engine_client, page_parts
 from viz.widgets.export import Labelled
 from viz.workspace.importance import heads
 from viz.workspace.importance.work import cost, each, short
-from viz.workspace.shared import target_picker
+from viz.workspace.shared import model_run, target_picker
 
 GRADIENT, INPUT, TAKEN = "gradient-weighted", "gradient × input", "word ablated"
 HINT = "Choose one, point at a patch for its share."
 PAINTED, PATCH = "patch painted over", "patch ablated"
 SHARES = r"s_j \propto \textstyle\sum_h a_{rj}, \quad \text{rollout}_{rj}, \quad \sum_h a_{rj} \lVert v_j W_O \rVert, \quad \sum_{\ell,h,i} \max\left(0, a_{ij} \tfrac{\partial f}{\partial a_{ij}}\right), \quad \left| x_j \cdot \tfrac{\partial f}{\partial x_j} \right|, \quad \max(0, f - f_{\setminus j})"
-SEEN = (
+ON_PICTURES = (
     "Each picture shares out one whole among the patches and the class token. **attention**: what the last layer's heads give each patch when the class token looks, on average. "
     "**rollout**: attention followed through all layers, as if nothing else mixed the vectors. **value-weighted**: each weight times the length of what it brings. **gradient-weighted** "
     "(attention × gradient): the weights of all layers, each times how steeply it drives the class. **gradient × input**: each patch's vector times how steeply it drives the class, without a sign. "
@@ -59,18 +59,18 @@ print(attention_shares(item.run(model), asked, {kind!r}), attention_gradient(mod
 print([asked.value(item.run(model, edits=[key_mask(model, {kind!r}, key)]).scores) for key in range({n})])"""
 
 
-def show(page: Page, params: Any, run: Run) -> None:
-    asked = target_picker.pick_target(run, "importance")
+def show(page: Page, selection: Selection, run: Run) -> None:
+    question = target_picker.pick_target(run, "importance")
     kind = heads.kind_of(run)
-    found, drops, keys = readings(params, run, asked, kind)
+    shares, drops, keys = readings(selection, run, question, kind)
     picture = patches.reads_patches(run.model)
     words = patches.patch_names(keys) if picture else [target_picker.word(token) for token in keys]
-    rows, title = np.stack(list(found.values())), f"Shares of {target_picker.question(run, asked)}"
+    rows, title = np.stack(list(shares.values())), f"Shares of {target_picker.question(run, question)}"
     if picture:
         patches.on_patches(
             run,
             rows,
-            rows=list(found),
+            rows=list(shares),
             say=patches.SHARES,
             hint=HINT,
             form="all",
@@ -80,7 +80,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     else:
         heatmap(
             rows,
-            list(found),
+            list(shares),
             words,
             key=f"importance.words.{kind}",
             axis=("reading", "word"),
@@ -89,26 +89,26 @@ def show(page: Page, params: Any, run: Run) -> None:
             height=300,
             margins=False,
         )
-    unit = target_picker.unit(asked).removeprefix(",")
-    page_parts.summary(_sentence(found, words, drops, "patches" if picture else "words", unit), "ablation")
-    _folds(page, params, run, asked, kind, found, drops, words)
+    unit = target_picker.unit(question).removeprefix(",")
+    page_parts.summary(_sentence(shares, words, drops, "patches" if picture else "words", unit), "ablation")
+    _folds(page, selection, run, question, kind, shares, drops, words)
 
 
 def readings(
-    params: Any, run: Run, target: OutputTarget, kind: str
+    selection: Selection, run: Run, target: OutputTarget, kind: str
 ) -> tuple[dict[str, np.ndarray], np.ndarray, tuple[str, ...]]:
     """Return shares by reading, the change of the number without each word or patch, and their names."""
-    model, item, one = run.model, ModelInput(params.text, run.target_text), cost(run)
+    model, item, one = run.model, ModelInput(selection.text, run.target_text), cost(run)
     family = model.spec.kind(kind)
     side = run.source if family.keys == "source" and run.source else run.side
     last = max(read_positions(run, target)) + 1
     n = last if kind == "causal" else side.n_real  # what comes later cannot count
     short(run, n)
     looks = family.queries == "target" or run.source is None
-    here = (params.model, params.text, run.target_text, kind)
+    here = (selection.model, selection.text, run.target_text, kind)
     found: dict[str, np.ndarray] = {}
     if looks:
-        kept = engine_client.run(params.model, params.text, target=run.target_text, keep=KEEP)
+        kept = model_run.rerun(run, KEEP)
         found = {name: values[:n] for name, values in attention_shares(kept, target, kind).items()}
     found[GRADIENT] = engine_client.submit(
         ("importance.words.gradient", *here, target),
@@ -124,10 +124,10 @@ def readings(
     def falls(edit: Callable[[int], Edit], name: str) -> np.ndarray:
         """Return how far the number falls without each key."""
 
-        def without(key: int) -> float:
+        def value_without(key: int) -> float:
             return target.value(item.run(model, keep=(), edits=(edit(key),)).scores)
 
-        work = [((name, *here, target, key), partial(without, key)) for key in range(n)]
+        work = [((name, *here, target, key), partial(value_without, key)) for key in range(n)]
         return plain - np.array(each(work, one, f"Taking {'patches' if picture else 'words'} away:"))
 
     drops = falls(lambda key: key_mask(model, kind, key), "importance.words")
@@ -143,10 +143,12 @@ def _worth(drops: np.ndarray) -> np.ndarray:
     return worth / (worth.sum() or 1.0)
 
 
-def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray, what: str, unit: str) -> str:
-    *_, taken = found
-    top = {name: words[int(values.argmax())] for name, values in found.items()}
-    agree = {name: spearman(values, drops) for name, values in found.items() if name != taken}
+def _sentence(
+    shares: dict[str, np.ndarray], words: list[str], drops: np.ndarray, units: str, unit: str
+) -> str:
+    *_, taken = shares
+    top = {name: words[int(values.argmax())] for name, values in shares.items()}
+    agree = {name: spearman(values, drops) for name, values in shares.items() if name != taken}
     best = max(agree, key=lambda name: agree[name])
     readings = [name for name in top if name != taken]
     listed = "; ".join(
@@ -157,55 +159,52 @@ def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray,
     costs = (
         f"“{top[taken]}” costs most ({drops.max():.2f}{unit})"
         if drops.max() > 0
-        else f"none of the {what} costs anything"
+        else f"none of the {units} costs anything"
     )
     return (
         f"Largest share: {listed}. Left out of attention everywhere, {costs}. "
-        f"{f'{target_picker.begin(best)} orders the {what} most like that' if agree[best] > 0.3 else f'None of them orders the {what} like that'} (rank correlation: {said})."
+        f"{f'{target_picker.begin(best)} orders the {units} most like that' if agree[best] > 0.3 else f'None of them orders the {units} like that'} (rank correlation: {said})."
     )
 
 
 def _folds(
     page: Page,
-    params: Any,
+    selection: Selection,
     run: Run,
-    asked: OutputTarget,
+    question: OutputTarget,
     kind: str,
-    found: dict[str, np.ndarray],
+    shares: dict[str, np.ndarray],
     drops: np.ndarray,
     words: list[str],
 ) -> None:
     with page_parts.fold("Erased in this order", "importance.words.erasing") as fold:
         if fold.open:
-            _erasing(params, run, asked, kind, found)
+            _erasing(selection, run, question, kind, shares)
     with page_parts.fold(page_parts.EQUATION, "importance.words.equation") as fold:
         if fold.open:
             page_parts.equation(SHARES)
-            page_parts.dataframe(_frame(found, drops, words), hide_index=True, key="importance.words.rows")
+            page_parts.dataframe(_frame(shares, drops, words), hide_index=True, key="importance.words.rows")
     with page_parts.fold(page_parts.LOOKING, "importance.words.looking") as fold:
         if fold.open:
             st.markdown(
-                SEEN
+                ON_PICTURES
                 if patches.reads_patches(run.model)
                 else "Each row adds up to 100% over the words. **attention**: what the last layer's heads give each word, on average. **rollout**: attention followed through all layers, as if nothing else mixed the vectors. **value-weighted**: each weight times the length of the value that it brings; a large weight on a value near zero changes nothing. "
                 "**gradient-weighted** (attention × gradient): the weights of all layers, each times the slope of the chosen word's logit with respect to it. **gradient × input**: the vector of each word times the slope of the logit with respect to it. **word ablated**: this word is masked for all others in every layer, and the fall of ln p is its share.\n\nThe rows differ, and that is the point: a weight shows where a head attends, not what the output depends on. The last row is an experiment, but it has limits as well: the word stays in its place and goes on through the residual stream, only attention to it is cut; and of two words with the same information each can be removed without effect."
             )
     page_parts.sources_fold(page)
-    page_parts.table_fold(lambda: _frame(found, drops, words), "importance.words")
+    page_parts.table_fold(lambda: _frame(shares, drops, words), "importance.words")
     target = "" if run.target_text is None else f", {run.target_text!r}"
     code = CODE.format(
-        model=params.model,
-        text=params.text,
+        model=selection.model,
+        text=selection.text,
         target=target,
-        row=asked.row,
-        token=asked.token,
-        against=asked.against,
-        activation=target_picker.activation_code(asked),
+        **target_picker.arguments(question),
         kind=kind,
         n=len(words),
     )
     key = "patch" if patches.reads_patches(run.model) else "word"
-    arrays = found | {"change without the word": -drops}
+    arrays = shares | {"change without the word": -drops}
     page_parts.export_fold(
         lambda: {name: Labelled(values, {key: distinct(words)}) for name, values in arrays.items()},
         code,
@@ -213,20 +212,22 @@ def _folds(
     )
 
 
-def _erasing(params: Any, run: Run, target: OutputTarget, kind: str, found: dict[str, np.ndarray]) -> None:
+def _erasing(
+    selection: Selection, run: Run, target: OutputTarget, kind: str, shares: dict[str, np.ndarray]
+) -> None:
     """Draw how probable the word or class stays while the first of each reading are erased; the lower, the more faithful."""
-    model, item = run.model, ModelInput(params.text, run.target_text)
-    n = len(next(iter(found.values()))) - patches.first(model)
+    model, item = run.model, ModelInput(selection.text, run.target_text)
+    n = len(next(iter(shares.values()))) - patches.first(model)
     counts = erasing.deletion_counts(n)
-    here = (params.model, params.text, run.target_text, kind, target)
+    here = (selection.model, selection.text, run.target_text, kind, target)
     work = [
         (
             ("importance.erasing", *here, name),
             partial(erasing.deletion_curve, model, item, target, kind, values, counts),
         )
-        for name, values in found.items()
+        for name, values in shares.items()
     ]
-    lines = dict(zip(found, each(work, len(counts) * cost(run), "Erasing by reading"), strict=True))
+    lines = dict(zip(shares, each(work, len(counts) * cost(run), "Erasing by reading"), strict=True))
     what = "patches painted over" if patches.reads_patches(model) else "words left out of attention"
     page_parts.show(
         marks.lines(pd.DataFrame(lines, counts), x=f"{what}, those that the reading puts first"),
@@ -249,11 +250,11 @@ def _measure(run: Run, target: OutputTarget) -> str:
     return question if target.activation == "none" else f"the probability of {question}"
 
 
-def _frame(found: dict[str, np.ndarray], drops: np.ndarray, words: list[str]) -> pd.DataFrame:
+def _frame(shares: dict[str, np.ndarray], drops: np.ndarray, words: list[str]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "word": words,
-            **{name: values.round(4) for name, values in found.items()},
+            **{name: values.round(4) for name, values in shares.items()},
             "change of ln p without it": (-drops).round(4),
         }
     )

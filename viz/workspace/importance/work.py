@@ -19,7 +19,6 @@ from core.reading import bounds
 from core.run import Run
 from viz.instruments.picture import patches
 from viz.widgets import engine_client
-from viz.workspace.shared import model_run
 from viz.workspace.shared.toy_models import own_texts
 
 T = TypeVar("T")
@@ -41,9 +40,8 @@ def own_samples(model: Model) -> tuple[Sample, ...]:
     )
 
 
-def averages(name: str, kind: str) -> np.ndarray:
+def averages(model: Model, kind: str) -> np.ndarray:
     """Return the mean output of each head, over these texts."""
-    model = model_run.open_model(name)
 
     def mean() -> np.ndarray:
         rows = own_samples(model) or tuple(Sample(row.text) for row in texts("heads_en")[:SENTENCES])
@@ -54,7 +52,7 @@ def averages(name: str, kind: str) -> np.ndarray:
             [row.truth for row in rows] if model.spec.has_source and model.head is None else None,
         )
 
-    return engine_client.submit(("importance.means", name, kind), mean, 200.0 * SENTENCES)
+    return engine_client.submit(("importance.means", model.name, kind), mean, 200.0 * SENTENCES)
 
 
 def short(run: Run, n: int, each: float = 1) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -13,6 +11,7 @@ from viz.charts.layers import PICKED, lens_table
 from viz.labels import distinct, percent
 from viz.shell import state
 from viz.shell.pages import Page
+from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
 from viz.widgets.export import Labelled
 from viz.workspace.shared import target_picker
@@ -29,7 +28,7 @@ routes = routing(model.run({text!r}))
 print(routes.weights[{layer}].round(2))   # (position, expert), 0 where an expert is not chosen"""
 
 
-def show(page: Page, params: Any, run: Run) -> None:
+def show(page: Page, selection: Selection, run: Run) -> None:
     routes = routing(run)
     layers = len(routes.weights)
     layer = int(controls.slider("Layer", 0, layers - 1, "inside.layer", 0)) if layers > 1 else 0
@@ -50,7 +49,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     told = "A table: a row for each token, a column for each expert, in each cell the weight with which the expert computes the token"
     page_parts.show(figure, KEY, told, _pick)
     page_parts.summary(sentence(run, routes, layer, place))
-    _folds(page, params, run, routes, layer)
+    _folds(page, selection, run, routes, layer)
 
 
 def _pick() -> None:
@@ -82,7 +81,7 @@ def sentence(run: Run, routes: Routing, layer: int, place: int) -> str:
     )
 
 
-def _folds(page: Page, params: Any, run: Run, routes: Routing, layer: int) -> None:
+def _folds(page: Page, selection: Selection, run: Run, routes: Routing, layer: int) -> None:
     with page_parts.fold(page_parts.EQUATION, "inside.experts.equation") as fold:
         if fold.open:
             page_parts.equation(EQUATION)
@@ -105,7 +104,7 @@ def _folds(page: Page, params: Any, run: Run, routes: Routing, layer: int) -> No
             )
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: _frame(run, routes, layer), KEY)
-    code = CODE.format(model=params.model, text=params.text, layer=layer)
+    code = CODE.format(model=selection.model, text=selection.text, layer=layer)
     page_parts.export_fold(lambda: _arrays(run, routes), code, key=KEY)
 
 

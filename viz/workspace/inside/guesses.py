@@ -19,6 +19,7 @@ from viz.labels import distinct, literal, percent
 from viz.number_text import signed
 from viz.shell import state
 from viz.shell.pages import Page
+from viz.shell.selection import Selection
 from viz.widgets import controls, engine_client, page_parts
 from viz.widgets.export import Labelled
 from viz.workspace.shared import target_picker
@@ -53,9 +54,9 @@ HEADS = (
 )
 
 
-def show(page: Page, params: Any, run: Run) -> None:
+def show(page: Page, selection: Selection, run: Run) -> None:
     lens = engine_client.submit(
-        ("inside.lens", params),
+        ("inside.lens", selection),
         lambda: logit_lens(run, MANY if run.model.main_output == "classes" else TOP),
         cost=2.0 * len(run.ids) * run.model.config.n_layers,
     )
@@ -71,7 +72,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         scored = run.model.main_output == "score"
         (_scores if scored else partial(_classes, run))(lens, columns)
         page_parts.summary(_score_sentence(lens) if scored else _sentence(run, lens, place), "logit_lens")
-        _folds(page, params, run, lens, place)
+        _folds(page, selection, run, lens, place)
         return
     names = target_picker.row_names(run)
     table, beside = st.columns([4, 1], gap="medium")
@@ -102,7 +103,7 @@ def show(page: Page, params: Any, run: Run) -> None:
             "The most probable of the chosen cell with their probabilities",
         )
     page_parts.summary(_sentence(run, lens, place), "logit_lens")
-    _folds(page, params, run, lens, place)
+    _folds(page, selection, run, lens, place)
 
 
 def _cell(run: Run, lens: LensResult, places: range) -> tuple[int, int]:
@@ -195,7 +196,7 @@ def _sentence(run: Run, lens: LensResult, place: int) -> str:
     )
 
 
-def _folds(page: Page, params: Any, run: Run, lens: LensResult, place: int) -> None:
+def _folds(page: Page, selection: Selection, run: Run, lens: LensResult, place: int) -> None:
     with page_parts.fold(page_parts.EQUATION, "inside.guesses.equation") as fold:
         if fold.open:
             page_parts.equation(LENS if run.model.main_output == "logits" else HEAD_LENS)
@@ -215,7 +216,7 @@ def _folds(page: Page, params: Any, run: Run, lens: LensResult, place: int) -> N
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: _frame(run, lens, range(lens.ids.shape[1])), "inside.guesses")
     target = "" if run.source is None else f", target={run.target_text!r}"
-    code = CODE.format(model=params.model, text=params.text, target=target)
+    code = CODE.format(model=selection.model, text=selection.text, target=target)
     page_parts.export_fold(
         lambda: _arrays(run, lens),
         code,

@@ -10,9 +10,10 @@ from core.errors import InputError
 from core.run import Run
 from viz.instruments.kit import origin
 from viz.shell.pages import Cite, Page
+from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
-from viz.workspace.inside import experts, guesses, ripple, who
-from viz.workspace.shared import model_run, target_picker, toolbar
+from viz.workspace.inside import contributions, experts, guesses, ripple
+from viz.workspace.shared import model_run, toolbar
 
 PAGE = Page(
     title="Inside",
@@ -36,15 +37,14 @@ VIEWS = {
 
 
 @dataclass(frozen=True)
-class Params:
+class Params(Selection):
     """One text through one model; of a translator also what it writes, None for its own translation."""
 
     model: str = toolbar.MODEL
     text: str = toolbar.TEXT
-    target: str | None = None
 
 
-def compute(p: Params) -> Run:
+def compute(p: Selection) -> Run:
     """Run the model with everything that the views read: the residual stream, the output of each part, the logits.
 
     Raises InputError for a model without an output that could be read after each layer.
@@ -57,24 +57,24 @@ def compute(p: Params) -> Run:
             "Choose another model.",
         )
     routed = routing.KEEP if model.can("choose_experts") else ()
-    return target_picker.fixed(p.model, p.text, p.target, (*logit_attribution.KEEP, *routed))
+    return model_run.fixed(p, (*logit_attribution.KEEP, *routed))
 
 
 def page() -> None:
     page_parts.title(PAGE)
-    bench = toolbar.choose(
-        "inside",
-        takes_translation=True,
-        runs=toolbar.layers,
-    )
+    bench = toolbar.choose("inside", takes_translation=True, runs=toolbar.layers)
     if bench is None:
         return
-    bench.announce()
-    model = model_run.open_model(bench.model)
+    selection = bench.announce()
+    model = model_run.open_model(selection.model)
     offered = [view for view in VIEWS if view != "experts" or model.can("choose_experts")]
     by = controls.segmented("What to see", offered, "inside.by", "guesses", VIEWS.__getitem__, quiet=True)
-    params = Params(bench.model, bench.text, toolbar.target(model))
-    run = compute(params)
+    run = compute(selection)
     origin.tell_run(run)
-    shows = {"guesses": guesses.show, "who": who.show, "ripple": ripple.show, "experts": experts.show}
-    shows[by](PAGE, params, run)
+    shows = {
+        "guesses": guesses.show,
+        "who": contributions.show,
+        "ripple": ripple.show,
+        "experts": experts.show,
+    }
+    shows[by](PAGE, selection, run)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -15,9 +13,10 @@ from viz.charts.layers import ripple_map
 from viz.instruments import heatmap
 from viz.labels import literal, percent
 from viz.shell.pages import Page
-from viz.widgets import controls, engine_client, page_parts
+from viz.shell.selection import Selection
+from viz.widgets import controls, page_parts
 from viz.widgets.export import Labelled
-from viz.workspace.shared import target_picker
+from viz.workspace.shared import model_run, target_picker
 
 OTHERS = {
     "The animal didn't cross the street because it was too tired.": "The animal didn't cross the street because it was too wide."
@@ -35,20 +34,22 @@ before, after = (model.run(text{target}) for text in ({text!r}, {other!r}))
 print(ripple(before, after{side}))   # (layer + 1, position), exactly 0 where nothing changed"""
 
 
-def show(page: Page, params: Any, run: Run) -> None:
-    target_picker.forget("inside.ripple.sentence", params.text, "inside.other")
-    offered = changed_text(run.model, params.text, [OTHERS[params.text]] if params.text in OTHERS else ())
+def show(page: Page, selection: Selection, run: Run) -> None:
+    target_picker.forget("inside.ripple.sentence", selection.text, "inside.other")
+    offered = changed_text(
+        run.model, selection.text, [OTHERS[selection.text]] if selection.text in OTHERS else ()
+    )
     other = controls.text("The same sentence with one word changed", "inside.other", offered)
     side = (
         controls.segmented("Where", tuple(SIDES), "inside.side", "encoder", SIDES.__getitem__, quiet=True)
         if run.source
         else None
     )
-    if other == offered == params.text:
+    if other == offered == selection.text:
         st.text(NONE_FOUND)
         return
     try:
-        after = engine_client.run(params.model, other, target=run.target_text, keep=KEEP)
+        after = model_run.rerun(run, KEEP, text=other)
         moved, places = ripple(run, after, side), changed_positions(run, after, side)
     except InputError as error:
         st.text(f"{error.wrong} {error.rule} {error.remedy}")
@@ -67,7 +68,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     )
     st.caption(f"Shown: {SHOWN} of {len(tokens)} tokens, around the change." if len(tokens) > SHOWN else "")
     page_parts.summary(sentence(run, moved, places, side))
-    _folds(page, params, run, moved, other, side, tokens)
+    _folds(page, selection, run, moved, other, side, tokens)
 
 
 def sentence(run: Run, changes: np.ndarray, places: list[int], side: str | None) -> str:
@@ -99,11 +100,17 @@ def sentence(run: Run, changes: np.ndarray, places: list[int], side: str | None)
 
 
 def _folds(
-    page: Page, params: Any, run: Run, changes: np.ndarray, other: str, side: str | None, tokens: list[str]
+    page: Page,
+    selection: Selection,
+    run: Run,
+    changes: np.ndarray,
+    other: str,
+    side: str | None,
+    tokens: list[str],
 ) -> None:
     with page_parts.fold("Which inputs can influence which output", "inside.ripple.reach") as fold:
         if fold.open:
-            _reach(params, run, side)
+            _reach(selection, run, side)
     with page_parts.fold(page_parts.EQUATION, "inside.ripple.equation") as fold:
         if fold.open:
             page_parts.equation(EQUATION)
@@ -119,7 +126,11 @@ def _folds(
     page_parts.table_fold(lambda: _frame(changes, tokens), "inside.ripple")
     target = "" if run.source is None else f", target={run.target_text!r}"
     code = CODE.format(
-        model=params.model, text=params.text, other=other, target=target, side=f", {side!r}" if side else ""
+        model=selection.model,
+        text=selection.text,
+        other=other,
+        target=target,
+        side=f", {side!r}" if side else "",
     )
     page_parts.export_fold(
         lambda: {"relative change": Labelled(changes, _axes(changes, tokens))}, code, key="inside.ripple"
@@ -131,10 +142,10 @@ def _axes(changes: np.ndarray, tokens: list[str]) -> dict[str, list[str]]:
     return {"after": layers, "position": [f"{i} {token}" for i, token in enumerate(tokens)]}
 
 
-def _reach(params: Any, run: Run, side: str | None) -> None:
+def _reach(selection: Selection, run: Run, side: str | None) -> None:
     """Draw the masks alone: which position can reach which through all layers."""
     of = "source" if side == "encoder" else "target"
-    masked = engine_client.run(params.model, params.text, target=run.target_text, keep=("*.allowed",))
+    masked = model_run.rerun(run, ("*.allowed",))
     found = reach(masked, of)
     inputs = [
         target_picker.word(token)

@@ -7,7 +7,6 @@ so, a packet of a few hundred bytes names the cell. When the place comes into vi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -21,7 +20,8 @@ from viz.instruments.kit.picture import lines as python_lines
 from viz.labels import literal, percent, visible
 from viz.memo import remembered
 from viz.shell import errors
-from viz.widgets import engine_client
+from viz.shell.selection import Selection
+from viz.workspace.shared import model_run
 from viz.workspace.shared.head_ref import HeadRef
 
 TENSOR = "look.tensor"
@@ -35,31 +35,15 @@ PIECES = (
 )
 
 
-@dataclass(frozen=True)
-class Pass:
-    """How to get the run again from the engine: Streamlit keeps what a fragment was called with, and a run is large."""
-
-    model: str
-    text: str
-    target: str | None
-    pair: str | None
-    keep: tuple[str, ...]
-
-    def run(self) -> Run:
-        return engine_client.run(self.model, self.text, target=self.target, pair=self.pair, keep=self.keep)
-
-
 def deep(run: Run, place: HeadRef) -> Run:
     """Run the same pass with every tensor that the arithmetic and the source show."""
-    return _pass(run, place).run()
+    return model_run.rerun(run, _deep_paths(run, place))
 
 
-def _pass(run: Run, place: HeadRef) -> Pass:
+def _deep_paths(run: Run, place: HeadRef) -> tuple[str, ...]:
     kind = run.model.spec.kind(place.kind)
     layers = range(kind.n_layers(run.model.config)) if len(run.ids) <= SHORT else (place.layer,)
-    keep = remembered(run.model, ("deep", place.kind, tuple(layers)), lambda: _paths(run, place.kind, layers))
-    text = run.source.text if run.source else run.side.text
-    return Pass(run.model.name, text, run.target_text, run.side.pair, keep)
+    return remembered(run.model, ("deep", place.kind, tuple(layers)), lambda: _paths(run, place.kind, layers))
 
 
 def _paths(run: Run, kind: str, layers: Iterable[int]) -> tuple[str, ...]:
@@ -67,34 +51,43 @@ def _paths(run: Run, kind: str, layers: Iterable[int]) -> tuple[str, ...]:
     return tuple(sorted({path for paths in wanted for path in paths}))
 
 
-def show(run: Run, place: HeadRef, piece: tuple[int, int], words: tuple[str, str], *, whole: float) -> None:
+def show(
+    run: Run, place: HeadRef, piece: tuple[int, int], words: tuple[str, str], *, shown_weight: float
+) -> None:
     """Draw the arithmetic of the cell, and below it the source; a tensor chosen in one is marked in the other.
 
-    whole: the weight as the pictures show it; of words with several pieces it is not that of `piece`.
+    shown_weight: as the pictures show it; of words with several pieces it is not that of `piece`.
     """
     weight = float(run.trace[run.model.spec.kind(place.kind).path(place.layer, "pattern")][place.head][piece])
-    way = _pass(run, place)
-    of = repr((replace(way, keep=()), place.kind))
-    _cell(way, place, Cell((place.layer, place.head, *piece), weight, words, of), whole)
+    selection = model_run.selection_of(run)
+    cell = Cell((place.layer, place.head, *piece), weight, words, repr((selection, place.kind)))
+    _cell(selection, _deep_paths(run, place), place, cell, shown_weight)
 
 
 @st.fragment
-def _cell(way: Pass, place: HeadRef, cell: Cell, whole: float) -> None:
-    """Draw as much of it as the visitor can see; a report of the browser about that reruns this and nothing else."""
+def _cell(
+    selection: Selection, keep: tuple[str, ...], place: HeadRef, cell: Cell, shown_weight: float
+) -> None:
+    """Draw as much of it as the visitor can see; a report of the browser about that reruns this and nothing else.
+
+    Streamlit keeps what a fragment was called with, and a run is large: it comes from the engine again.
+    """
     with errors.guard():
         if not in_view(LINES):
             show_pending(cell, key=LINES)
             return
-        found = way.run()
+        found = model_run.run_with(selection, keep)
         lines = cell_arithmetic(found, place.kind, *cell.indices)
         code = source_lines(found, place.kind, place.layer)
         taps = [line.path for line in code if line.path is not None]
         chosen = _marked_tensor({CODE: taps, LINES: paths_of(lines)})
         given = chosen or next((line.path for line in code if line.leaf == "pattern"), None)
-        if abs(whole - cell.weight) > SAME:
+        if abs(shown_weight - cell.weight) > SAME:
             st.caption(
                 PIECES.format(
-                    *(literal(visible(word)) for word in cell.words), percent(whole), percent(cell.weight)
+                    *(literal(visible(word)) for word in cell.words),
+                    percent(shown_weight),
+                    percent(cell.weight),
                 )
             )
         layer, head, query, at = cell.indices
@@ -115,12 +108,12 @@ def _cell(way: Pass, place: HeadRef, cell: Cell, whole: float) -> None:
         )
 
 
-def _marked_tensor(offered: dict[str, list[str]]) -> str | None:
+def _marked_tensor(paths_by_picture: dict[str, list[str]]) -> str | None:
     """Return the tensor that is marked in both: that of the last click in either of them, as long as one of them shows it."""
     now = st.session_state.get(TENSOR)
-    if not any(now in paths for paths in offered.values()):
+    if not any(now in paths for paths in paths_by_picture.values()):
         now = None  # it belongs to another layer or model
-    for key, paths in offered.items():
+    for key, paths in paths_by_picture.items():
         now = path_chosen(key, paths, now)[0] or now
     st.session_state[TENSOR] = now
     return now

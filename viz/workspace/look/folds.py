@@ -65,11 +65,9 @@ def show(
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: _table(head_pattern), "look")
     code = CODE.format(
+        **vars(place),
         model=run.model.name,
-        text=run.source.text if run.source else run.side.text,
-        kind=place.kind,
-        layer=place.layer,
-        head=place.head,
+        text=(run.source or run.side).text,
         target=f", target={run.target_text!r}"
         if run.source
         else f", pair={run.side.pair!r}"

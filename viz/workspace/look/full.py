@@ -23,6 +23,7 @@ from viz.labels import literal, percent, visible
 from viz.memo import remembered
 from viz.shell import state
 from viz.shell.pages import Page
+from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
 from viz.workspace.look import cell, folds
 from viz.workspace.look.onward import onward
@@ -64,18 +65,20 @@ ALSO = {"lines": "As lines", "text": "As shaded text"}
 EXPLAINS = "A large weight shows what was attended to, not why the model decided as it did: attention is not an explanation."
 
 
-def show(page: Page, run: Run, measured: Mapping[str, HeadHabits], place: HeadRef) -> None:
+def show(
+    page: Page, selection: Selection, run: Run, measured: Mapping[str, HeadHabits], place: HeadRef
+) -> None:
     """Draw the heatmap with the sum of its chosen cell beside it, on which the visitor lands, and the folds."""
     by, how = _choices(run, place, joins=has_choice(measured))
-    seen = _seen(run, measured, place, by, how)
+    view = _head_view(run, measured, place, by, how)
     with st.container(key="landing-sum"):
         left, right = st.columns([5, 6], gap="large")
     with left:
-        query, key = _heatmap(run, place, seen, by, how)
+        query, key = _heatmap(run, place, view, by, how)
         kind = run.model.spec.kind(place.kind)
         taken = [term.note for term in columns(kind.terms(run.model.network, place.layer))]
-        st.caption("  \n".join([*care(seen, query, how, within=kind.one_text), *taken, EXPLAINS]))
-        onward(place, run, how)
+        st.caption("  \n".join([*care(view, query, how, same_text=kind.one_text), *taken, EXPLAINS]))
+        onward(selection, run, place, how)
         also = (
             controls.NONE
             if state.presenting()
@@ -84,16 +87,16 @@ def show(page: Page, run: Run, measured: Mapping[str, HeadHabits], place: HeadRe
             )
         )
         if also == "text":
-            _text(run, place, seen, by, how)
+            _text(run, place, view, by, how)
         elif also == "lines":
-            _lines(run, place, seen, by, how)
+            _lines(run, place, view, by, how)
     piece = _pieces(run, place, query, key, by)
     with right, st.container(height=STEPS) if state.presenting() else nullcontext():
-        page_parts.summary(_sentence(seen, place, query, key))
+        page_parts.summary(_sentence(view, place, query, key))
         if how == ONE:
-            words = seen.attention.queries[query], seen.attention.keys[key]
-            cell.show(run, place, piece, words, whole=float(seen.weights[query, key]))
-    folds.show(page, run, measured[place.kind], place, seen, piece, one=how == ONE)
+            words = view.attention.queries[query], view.attention.keys[key]
+            cell.show(run, place, piece, words, shown_weight=float(view.weights[query, key]))
+    folds.show(page, run, measured[place.kind], place, view, piece, one=how == ONE)
 
 
 def _choices(run: Run, place: HeadRef, *, joins: bool) -> tuple[str, str]:
@@ -145,7 +148,7 @@ def _ways_out(joins: bool) -> None:
     )
 
 
-def _seen(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef, by: str, how: str) -> HeadView:
+def _head_view(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef, by: str, how: str) -> HeadView:
     if how == ONE:
         return HeadView(
             attention_of(run, place.kind, by),
@@ -192,17 +195,17 @@ def _heatmap(run: Run, place: HeadRef, head_pattern: HeadView, by: str, how: str
             run, "heatmap", layer=layer, head=head if how == ONE else how, kind=place.kind, by=by
         ),
     )
-    return picture.cell or _telling(head_pattern, within=run.model.spec.kind(place.kind).one_text)
+    return picture.cell or _telling(head_pattern, same_text=run.model.spec.kind(place.kind).one_text)
 
 
-def _telling(head_pattern: HeadView, *, within: bool) -> tuple[int, int]:
+def _telling(head_pattern: HeadView, *, same_text: bool) -> tuple[int, int]:
     """Find the largest weight in a row that has a choice, within one text neither on its own position nor on the first."""
     weights = np.nan_to_num(
         np.where(
             head_pattern.allowed & (head_pattern.allowed.sum(1, keepdims=True) > 1), head_pattern.weights, 0.0
         )
     )
-    if within:
+    if same_text:
         np.fill_diagonal(weights, 0.0)
         weights[:, :1] = 0.0
     query, key = np.unravel_index(
@@ -300,14 +303,14 @@ def _touched_cell(head_pattern: HeadView, place: HeadRef) -> tuple[int, int]:
     return row, int(head_pattern.weights[row].argmax())
 
 
-def care(head_pattern: HeadView, query: int, how: str, *, within: bool) -> list[str]:
+def care(head_pattern: HeadView, query: int, how: str, *, same_text: bool) -> list[str]:
     """Return the cautions in reading this picture, as far as its numbers call for them."""
     found = cautions(
         head_pattern.weights,
         head_pattern.allowed,
         query,
         head_pattern.attention.special_positions[1],
-        same_text=within,
+        same_text=same_text,
     )
     said = [*([] if how == ONE else [Caution(how, 1.0)]), *found]  # pyright: ignore[reportArgumentType]
     word = f"“{literal(visible(head_pattern.attention.queries[query]))}”"

@@ -11,7 +11,8 @@ from core.decoding.prompt import continuation
 from core.run import Run
 from viz.instruments.words.words import After, touched_continuation
 from viz.labels import literal, percent, visible
-from viz.shell import links, selection, state
+from viz.shell import links, state
+from viz.shell.selection import Selection
 from viz.widgets import controls, engine_client
 from viz.workspace.decode import data
 from viz.workspace.decode.pictures import pieces
@@ -19,7 +20,7 @@ from viz.workspace.decode.pictures import pieces
 AHEAD, OFFERED = 4, 5
 """Tokens that stand behind the text, and tokens to choose from for the first of them."""
 TEMPERATURE, SEED = "look.temperature", "look.seed"
-_WRITTEN = "look.written"
+_JUST_WRITTEN = "look.written"
 
 
 def goes_on(run: Run) -> bool:
@@ -34,9 +35,9 @@ def following(run: Run, *force: int) -> tuple[Step, ...]:
         return data.compute(params, ask, None if force else run).steps
 
 
-def text_of(run: Run, steps: tuple[Step, ...], at: int) -> str:
-    """Return the text of the steps up to `at`, and of those after it that finish a character; "" where they are no text."""
-    for step in steps[at:]:
+def text_of(run: Run, steps: tuple[Step, ...], index: int) -> str:
+    """Return the text of the steps up to `index`, and of those after it that finish a character; "" where they are no text."""
+    for step in steps[index:]:
         text, pending = continuation(run, step.ids)
         if not pending:
             return text
@@ -50,7 +51,7 @@ def ghosts(steps: tuple[Step, ...], last: str) -> list[After]:
     return [After(visible(word), _chance(step)) for word, step in zip(words, steps, strict=True)]
 
 
-def show(run: Run, steps: tuple[Step, ...]) -> None:
+def show(selection: Selection, run: Run, steps: tuple[Step, ...]) -> None:
     """Draw the most probable next tokens to choose from, the temperature, and the way to Decode with the same text and steps.
 
     A token that is no text, as a mark, is not offered; one that begins a character is written with what finishes it.
@@ -65,7 +66,7 @@ def show(run: Run, steps: tuple[Step, ...]) -> None:
             list(offered),
             key=key,
             on_change=_choose,
-            args=(key, {one.id: tail for one, tail in tails.items()}),
+            args=(key, selection, {one.id: tail for one, tail in tails.items()}),
             format_func=lambda id: _offer(offered[id], bool(first.filters)),
             label_visibility="collapsed",
         )
@@ -94,16 +95,16 @@ def show(run: Run, steps: tuple[Step, ...]) -> None:
         )
 
 
-def write(run: Run, steps: tuple[Step, ...]) -> None:
+def write(selection: Selection, run: Run, steps: tuple[Step, ...]) -> None:
     """Write a touched word that follows the text, with those before it."""
     at = touched_continuation("look.words.False")
     if at is not None and at < len(steps):
-        _append(text_of(run, steps, at))
+        _append(selection, text_of(run, steps, at))
 
 
 def just_written() -> bool:
     """Return whether a token was just written: then the whole page has to follow, not the picture alone."""
-    return bool(st.session_state.pop(_WRITTEN, False))
+    return bool(st.session_state.pop(_JUST_WRITTEN, False))
 
 
 def _tail(run: Run, one: Candidate) -> str:
@@ -117,15 +118,15 @@ def _offer(one: Candidate, filtered: bool) -> str:
     return f"{literal(visible(one.token.strip() or one.token))} :gray[:small[{chance}]]"
 
 
-def _choose(key: str, tails: dict[int, str]) -> None:
+def _choose(key: str, selection: Selection, tails: dict[int, str]) -> None:
     chosen = st.session_state.get(key)
     if chosen is not None:
-        _append(tails[chosen])
+        _append(selection, tails[chosen])
 
 
-def _append(tail: str) -> None:
-    state.write(text=selection.current_selection().get("text", "") + tail)
-    st.session_state[_WRITTEN] = True
+def _append(selection: Selection, tail: str) -> None:
+    state.write(text=selection.typed_text + tail)
+    st.session_state[_JUST_WRITTEN] = True
 
 
 def _how() -> dict[str, Any]:

@@ -12,6 +12,7 @@ from viz.charts import marks
 from viz.labels import bare_token, head_name, percent, visible
 from viz.number_text import signed
 from viz.widgets import engine_client, page_parts
+from viz.workspace.shared import model_run
 from viz.workspace.shared.head_ref import HeadRef
 
 WORDS = 7
@@ -34,13 +35,13 @@ def show(run: Run, place: HeadRef, query: int, key: int) -> None:
 
 def _words(run: Run, place: HeadRef, query: int, key: int) -> None:
     model, kind = run.model, run.model.spec.kind(place.kind)
-    text, pair = (run.source or run.side).text, run.side.pair
+    selection = model_run.selection_of(run)
     keep = tuple(kind.path(place.layer, leaf) for leaf in ("pattern", "v"))
-    read = engine_client.run(model.name, text, target=run.target_text, pair=pair, keep=keep)
+    read = model_run.run_with(selection, keep)
     added = engine_client.submit(
-        ("attending", model.name, text, run.target_text, pair, place.kind, str(place), query, key),
+        ("attending", selection, place, query, key),
         lambda: scores_of_attending(read, place.kind, place.layer, place.head, query, key),
-        6.0 * len(text) * model.config.n_layers,
+        6.0 * len(selection.text) * model.config.n_layers,
     )
     weight = float(read.trace[keep[0]][place.head, query, key])
     order = np.argsort(-added, kind="stable")

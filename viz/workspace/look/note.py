@@ -12,15 +12,15 @@ from core.data.texts import Preset
 from core.run import Run
 from viz.labels import literal, shorten
 from viz.shell import state
+from viz.shell.selection import Selection
 from viz.workspace.shared import presets
 
 
-def show(run: Run, *, given: bool, side: Literal["left", "center"]) -> None:
+def show(selection: Selection, run: Run, *, side: Literal["left", "center"]) -> None:
     """Draw quiet lines below the picture; none for a sentence of the visitor's that the model translates itself, to an end."""
-    spec = run.model.spec
+    spec, given = run.model.spec, bool(selection.target)
     row = presets.preset_in_boxes(run.model.name, spec)
-    opening = (run.source or run.side).text
-    failed = "" if given else _failed(presets.preset_in_boxes(run.model.name, spec, opening), run)
+    failed = "" if given else _failed(presets.preset_in_boxes(run.model.name, spec, selection.text), run)
     if row is None and not given and not failed:
         return
     with st.container(gap=None, horizontal_alignment=side):
@@ -33,7 +33,7 @@ def show(run: Run, *, given: bool, side: Literal["left", "center"]) -> None:
                 "This translation was given. Show the model's own",
                 type="tertiary",
                 icon=":material/translate:",
-                on_click=_own,
+                on_click=lambda: state.write(target=None),
             )
         elif row and spec.has_source and run.target_text != row.second:
             st.button(
@@ -46,11 +46,7 @@ def show(run: Run, *, given: bool, side: Literal["left", "center"]) -> None:
 
 def _failed(row: Preset | None, run: Run) -> str:
     """Return that the model finds no end, or its output in place of the promise of the ready-made sentence."""
-    if told := unfinished_note(run):
-        return told
+    if unfinished := unfinished_note(run):
+        return unfinished
     found = check_preset(row, run) if row else None
     return f"A telling error: {found.summary}" if found and not found.passed else ""
-
-
-def _own() -> None:
-    state.write(target=None)

@@ -6,11 +6,11 @@ import streamlit as st
 
 from core.run import Run
 from viz.instruments.picture import patches
-from viz.shell import links, pages, selection, state
+from viz.shell import links, pages
 from viz.shell.pages import Chapter
+from viz.shell.selection import Selection
 from viz.widgets import pins
 from viz.widgets.pins import View
-from viz.workspace.shared import model_run, tasks
 from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, OFF
 
@@ -20,7 +20,7 @@ READER, SEER = "hierarchy", "picture_as_words"
 JOINED = {core: link for link, core in pins.AGGREGATES.items()}
 
 
-def onward(place: HeadRef, run: Run, how: str = "one") -> None:
+def onward(selection: Selection, run: Run, place: HeadRef, how: str = "one") -> None:
     """Draw one row: links to other pages with this head, and the pin. `how`: the heads of the layer joined."""
     here = (
         {entry.slug for entry in pages.workspace()} if run.model.spec.kind(place.kind).layered else ()
@@ -32,46 +32,29 @@ def onward(place: HeadRef, run: Run, how: str = "one") -> None:
             )
         if "find" in here:
             links.page_link("find", "Heads like this one", icon=":material/search:")
-        pins.pin_button(view(place, run, how), key="look.pin")
+        pins.pin_button(view(selection, place, how), key="look.pin")
 
 
-def course() -> None:
+def course(selection: Selection, run: Run) -> None:
     """Draw the link to the chapter of the course that is about the attention on screen, with the sentence."""
-    now = selection.current_selection()
-    family = tasks.usable()[now["model"]]
-    if family.sentences:
-        asked = {f"{READER}.text": now["text"]}
-        links.page_link(READER, "Open the course: words, sentences", icon=":material/school:", **asked)
-        return
-    if patches.reads_patches(model_run.open_model(now["model"])):
-        links.page_link(
-            SEER,
-            "Open the course: a picture as a sentence of patches",
-            icon=":material/school:",
-            **{f"{SEER}.own": now["text"]},
-        )
-        return
+    spec, text = run.model.spec, selection.typed_text
     chapter = (
         Chapter.BERT
-        if family.framed
+        if spec.framed
         else Chapter.GPT
-        if not family.has_source
-        else CHAPTERS.get(now.get("kind", ""), Chapter.WHY_ATTENTION)
+        if not spec.has_source
+        else CHAPTERS.get(selection.kind or "", Chapter.WHY_ATTENTION)
     )
-    first = pages.exhibits(chapter)[0].slug
-    links.page_link(first, f"Open the course: {chapter.title}", icon=":material/school:", text=now["text"])
+    slug, title, query = pages.exhibits(chapter)[0].slug, chapter.title, {"text": text}
+    if spec.sentences:
+        slug, title, query = READER, "words, sentences", {f"{READER}.text": text}
+    elif patches.reads_patches(run.model):
+        slug, title, query = SEER, "a picture as a sentence of patches", {f"{SEER}.own": text}
+    links.page_link(slug, f"Open the course: {title}", icon=":material/school:", **query)
 
 
-def view(place: HeadRef, run: Run, how: str = "one") -> View:
+def view(selection: Selection, place: HeadRef, how: str = "one") -> View:
     """Return the full view as it is pinned."""
-    text = run.source.text if run.source else run.side.text
-    target = state.read("target", "") if run.source else ""
-    return View(
-        run.model.name,
-        text,
-        place.kind,
-        place.layer,
-        JOINED.get(how, place.head),
-        target,
-        run.side.pair or "",
-    )
+    head = JOINED.get(how, place.head)
+    texts = selection.target or "", selection.pair or ""
+    return View(selection.model, selection.text, place.kind, place.layer, head, *texts)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import streamlit as st
 
 from core.analysis.heads.habits import HeadHabits
 from core.analysis.predictions import top_predictions
 from core.decoding import Step
-from core.errors import InputError
 from core.run import Run
 from viz.instruments import words_view
 from viz.instruments.kit import origin
@@ -23,7 +21,7 @@ from viz.shell import errors, links, notices, state
 from viz.shell.page_buttons import draw_page_buttons
 from viz.shell.pages import Cite, Page
 from viz.shell.selection import Selection, announce_selection
-from viz.workspace.look import alike, first_minute, full, go_on, onward, told
+from viz.workspace.look import first_minute, full, go_on, onward, similarity, task_output
 from viz.workspace.look import note as look_note
 from viz.workspace.look.tiles import heads_grid
 from viz.workspace.shared import (
@@ -34,10 +32,7 @@ from viz.workspace.shared import (
     head_survey,
     input_box,
     model_run,
-    needs,
     one_vector,
-    reading_hints,
-    tasks,
 )
 from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.tasks import TRANSLATE
@@ -54,16 +49,15 @@ PAGE = Page(
     ),
     menu="top",
 )
+EMPTY = f"{input_box.EMPTY.removesuffix('.')}: the model reads it at once."
 
 
 @dataclass(frozen=True)
-class Params:
+class Params(Selection):
     """One text, as it is read, through one model, with a given translation or a second text."""
 
     model: str = TRANSLATE.model
     text: str = TRANSLATE.text
-    target: str | None = None
-    pair: str | None = None
 
 
 @dataclass(frozen=True)
@@ -74,9 +68,9 @@ class Looking:
     heads: Mapping[str, HeadHabits]
 
 
-def compute(p: Params) -> Looking:
+def compute(p: Selection) -> Looking:
     """Return one forward pass (shared and cached by the engine) and the survey of the heads (once a model)."""
-    run = model_run.run_text(p.model, p.text, p.target, p.pair)
+    run = model_run.run(replace(p, target=p.target or None))
     return Looking(run, head_survey.survey(p.model))
 
 
@@ -85,81 +79,50 @@ def page() -> None:
         claim = st.empty()
         claim.title(PAGE.claim, anchor=False)
     notices.reserve_notice_area()
-    shown = _controls()
-    if shown is not None:
-        if patches.reads_patches(model_run.open_model(shown.model)):
+    selection = input_box.choose("look", Params.model, drops=("target",), first_screen=True, empty=EMPTY)
+    if selection is not None:
+        if patches.reads_patches(model_run.open_model(selection.model)):
             claim.title(PAGE.claim.replace("word", "patch"), anchor=False)
-        _picture(shown)
+        _picture(selection)
     with st.container(horizontal_alignment="right"):
         draw_page_buttons()
 
 
-def _controls() -> Selection | None:
-    """Draw the text box, the tasks and the menus; announce and return the text and model, None while there is nothing to read."""
-    models = tasks.usable()
-    if not models:
-        raise InputError(
-            "No model can be opened.",
-            "The models lie in assets/models.",
-            "See More, Models for what is missing.",
-        )
-    model = tasks.in_view(models, TRANSLATE.model, partial(needs.lacks, "look"))
-    if model is None:
-        return None
-    task, opened = tasks.opening_with(model, models[model]), model_run.open_model(model)
-    draws = patches.reads_patches(opened)
-    text = input_box.draw(opened, task, task.text, drops=() if draws else ("target",))
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        tasks.chips(models, model)
-        input_box.menu(opened, with_empty_box=True)
-        tasks.menu(models, model)
-    shown = Selection(model, text)
-    announce_selection(shown)
-    if not text.strip():
-        st.text("Type a sentence above and press Enter: the model reads it at once.")
-        return None
-    if draws:
-        return shown
-    text = blank.read_by(opened, text)
-    reading_hints.show_note(opened, text)
-    return replace(shown, part=model_run.readable_part(model, text))
-
-
-def _with_second_text(shown: Selection, view: str) -> Selection:
+def _with_second_text(selection: Selection, view: str) -> Selection:
     """Add what is read beside the text: a given translation, or a second text."""
-    opened = model_run.open_model(shown.model)
+    opened = model_run.open_model(selection.model)
     paired = opened.can("read_pairs")
     expects = opened.can("find_answers") or opened.can("score_texts")
     target = state.read("target", "") if opened.can("write") and opened.spec.has_source else ""
     pair = state.read("pair", "") if paired else ""
     if paired and (pair or expects or view == "full"):
         pair = blank.second_text()
-    return replace(shown, target=target, pair=pair if pair.strip() else "")
+    return replace(selection, target=target, pair=pair if pair.strip() else "")
 
 
 @st.fragment
-def _picture(shown: Selection) -> None:
+def _picture(selection: Selection) -> None:
     with errors.guard():
         if blank.take_filled() or go_on.just_written():
             st.rerun()  # the box above holds another text now
         view = state.read("view", "", state.one_of(("", "heads", "full")))
-        shown = _with_second_text(shown, view)
-        read = Params(shown.model, shown.part or shown.text, shown.target or None, shown.pair or None)
-        data = compute(read)
+        selection = _with_second_text(selection, view)
+        data = compute(selection)
         place = head_pills.chosen_head(data.heads, data.run) if data.heads else None
         origin.begin(PAGE.title)
-        announce_selection(shown if place is None else replace(shown, **vars(place)), data.run)
-        note = partial(look_note.show, data.run, given=bool(shown.target))
+        if place is not None:
+            selection = replace(selection, **vars(place))
+        announce_selection(selection, data.run)
         if place is None:
             _no_attention(data.run)
-            note(side="left")
-            return
-        _above(data, place, view, note)
-        if view == "full":
-            full.show(PAGE, data.run, data.heads, place)
+            look_note.show(selection, data.run, side="left")
             return
         several = head_pills.has_choice(data.heads)
-        _buttons(data.run, place, view, several)
+        _above(selection, data, place, view, several)
+        if view == "full":
+            full.show(PAGE, selection, data.run, data.heads, place)
+            return
+        _buttons(selection, data.run, place, view, several)
         if view == "heads" and several:
             heads_grid(data.run, data.heads, place)
 
@@ -180,28 +143,29 @@ def _no_attention(run: Run) -> None:
     links.page_link("decode", "Watch it write in Decode")
 
 
-def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) -> None:
+def _above(selection: Selection, data: Looking, place: HeadRef, view: str, several: bool) -> None:
     """Draw the words with what one head does there, the pills of heads, and predictions for a blank."""
-    if view and state.presenting():  # the larger view fills the wall
-        if head_pills.has_choice(data.heads):
-            head_pills.draw_pills(data.heads, place, data.run)
+    run = data.run
+    larger = view and state.presenting()  # then the larger view fills the wall
+    if not larger:
+        steps = go_on.following(run) if go_on.goes_on(run) else ()
+        if patches.reads_patches(run.model):
+            _patches(run, place, view)
+        else:
+            _words(selection, run, place, view, steps)
+        if steps:
+            go_on.show(selection, run, steps)
+    if several:
+        head_pills.draw_pills(data.heads, place, run)
+    if larger:
         return
-    steps = go_on.following(data.run) if go_on.goes_on(data.run) else ()
-    if patches.reads_patches(data.run.model):
-        _patches(data.run, place, view)
-    else:
-        _words(data.run, place, view, steps)
-    if steps:
-        go_on.show(data.run, steps)
-    if head_pills.has_choice(data.heads):
-        head_pills.draw_pills(data.heads, place, data.run)
-    told.show(data.run)
-    if data.run.model.can("embed_texts"):
-        alike.show(data.run)
-    if data.run.model.spec.framed and "logits" in data.run.model.outputs:
-        blank.show(data.run)
-        blank.show_pair_probabilities(data.run)
-    note(side="center")
+    task_output.show(run)
+    if run.model.can("embed_texts"):
+        similarity.show(run)
+    if run.model.spec.framed and "logits" in run.model.outputs:
+        blank.show(run)
+        blank.show_pair_probabilities(run)
+    look_note.show(selection, run, side="center")
 
 
 def _patches(run: Run, place: HeadRef, view: str) -> None:
@@ -223,7 +187,7 @@ def _patches(run: Run, place: HeadRef, view: str) -> None:
     ).show()
 
 
-def _words(run: Run, place: HeadRef, view: str, steps: tuple[Step, ...]) -> None:
+def _words(selection: Selection, run: Run, place: HeadRef, view: str, steps: tuple[Step, ...]) -> None:
     crossing = attention_kinds.crosses(place.kind)
     attention = head_ref.attention_of(run, place.kind)
     among = head_ref.head_context(attention, place) if view else None
@@ -247,11 +211,11 @@ def _words(run: Run, place: HeadRef, view: str, steps: tuple[Step, ...]) -> None
         among=among,
         python=python_lines(run, "words", layer=layer, head=head, kind=place.kind),
         after=go_on.ghosts(steps, run.tokens[-1]),
-        on_write=lambda: go_on.write(run, steps),
+        on_write=lambda: go_on.write(selection, run, steps),
     )
 
 
-def _buttons(run: Run, place: HeadRef, view: str, several: bool) -> None:
+def _buttons(selection: Selection, run: Run, place: HeadRef, view: str, several: bool) -> None:
     with st.container(
         horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small"
     ):
@@ -265,5 +229,5 @@ def _buttons(run: Run, place: HeadRef, view: str, several: bool) -> None:
             st.button(
                 "How is it computed?", icon=":material/calculate:", on_click=lambda: state.write(view="full")
             )
-        onward.course()
+        onward.course(selection, run)
         first_minute.button(run, place)

@@ -11,6 +11,7 @@ from viz.charts import marks
 from viz.labels import bare_token, head_name, literal
 from viz.shell import links
 from viz.widgets import engine_client, page_parts
+from viz.workspace.shared import model_run
 from viz.workspace.shared.attention_kinds import SHORT
 from viz.workspace.shared.head_ref import HeadRef
 
@@ -31,15 +32,12 @@ def show(run: Run, place: HeadRef, query: int, key: int) -> None:
 
 
 def _parts(run: Run, place: HeadRef, query: int, key: int) -> None:
-    model = run.model
-    text, pair = (run.source or run.side).text, run.side.pair
-    keep = needed_for_parts(run, place.kind, place.layer)
-    scored = engine_client.run(model.name, text, target=run.target_text, pair=pair, keep=keep)
-    name = ("score parts", model.name, text, run.target_text, pair, str(place), place.kind, query, key)
+    model, selection = run.model, model_run.selection_of(run)
+    scored = model_run.run_with(selection, needed_for_parts(run, place.kind, place.layer))
     parts = engine_client.submit(
-        name,
+        ("score parts", selection, place, query, key),
         lambda: score_parts(scored, place.kind, place.layer, place.head, query, key),
-        6.0 * len(text) * model.config.n_layers,
+        6.0 * len(selection.text) * model.config.n_layers,
     )
     largest = parts.largest(BARS)
     others = parts.total - sum(value for _, _, value in largest) - sum(parts.added.values())

@@ -14,7 +14,7 @@ from core.run import Attention, Run
 from viz.instruments import clicked_head, grid_packet, show_grid
 from viz.instruments.kit.picture import lines as python_lines
 from viz.memo import remembered
-from viz.workspace.shared.head_pills import select_head as show_head
+from viz.workspace.shared.head_pills import select_head
 from viz.workspace.shared.head_ref import GROUP, HeadRef, attention_of, grid_key, kind_mark
 
 MANY = 96
@@ -59,7 +59,7 @@ def _open(kind: str) -> None:
     """Choose the head of the tile that was clicked for the run that follows."""
     at, _ = clicked_head(grid_key(kind))
     if at is not None:
-        show_head(HeadRef(kind, *at))
+        select_head(HeadRef(kind, *at))
 
 
 @dataclass(frozen=True)

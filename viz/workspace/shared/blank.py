@@ -14,8 +14,9 @@ from core.model import Model
 from core.run import Run
 from viz.labels import literal, percent
 from viz.shell import state
+from viz.shell.selection import Selection
 from viz.widgets import controls
-from viz.workspace.shared.model_run import run_text as look_at
+from viz.workspace.shared import model_run
 
 _FILLED, _BLANKS = "look.filled", "look.blanks"
 BETWEEN = "\0\x1e\0"
@@ -96,7 +97,7 @@ def _choice(run: Run, blanks: Blanks, number: int) -> None:
     word, many = blanks.words[number], len(blanks.words)
     empty = blanks.replace_word(number, None)
     text, _, pair = empty.filled_text().partition(BETWEEN)
-    here = run if word is None else look_at(run.model.name, text, None, pair or None)
+    here = run if word is None else model_run.run(Selection(run.model.name, text, pair=pair))
     row = blank_rows(here)[empty.words[:number].count(None)]
     chances = dict(top_predictions(here, row))
     if word is not None and word not in chances:

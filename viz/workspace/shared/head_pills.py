@@ -85,7 +85,10 @@ def draw_pills(measured: Mapping[str, HeadHabits], now: HeadRef, run: Run | None
             required=True,
             label_visibility="collapsed",
             width="content",
-            format_func=lambda place: f"{shown[place]} :gray[:small[{head_label(place, measured)}]]",
+            format_func={
+                place: f"{habit} :gray[:small[{head_label(place, measured)}]]"
+                for place, habit in shown.items()
+            }.__getitem__,
             on_change=_store,
             args=(key,),
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import streamlit as st
 
 from core.model import Model
@@ -38,6 +40,18 @@ def show_note(model: Model, text: str) -> None:
     if names := as_letters(model, text):
         verb, one = ("are", "tokens") if len(names) > 1 else ("is", "token")
         st.text(f"{', '.join(names)} {verb} read as letters here, not as the model's own {one}.")
+
+
+def show_left_out(model: Model, reads: Collection[str]) -> None:
+    """Note the given texts, "target" or "pair", that other pages read with this model and that are not among those that this page `reads`."""
+    for name, known, words in (
+        ("target", model.spec.has_source, "The translation that was given"),
+        ("pair", model.can("read_pairs"), "The second text"),
+    ):
+        if known and name not in reads and (text := state.peek(name)):
+            st.caption(
+                f"{words}, “{literal(shorten(text, 40))}”, is not read on this page; it is kept for the others."
+            )
 
 
 def as_letters(model: Model, text: str) -> list[str]:

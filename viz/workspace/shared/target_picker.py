@@ -21,7 +21,7 @@ from core.run import Run
 from viz.labels import bare_token as word
 from viz.labels import percent, shorten
 from viz.shell import notices, state
-from viz.widgets import controls, engine_client
+from viz.widgets import controls
 
 GUESSES = 8
 CLASSES = 50
@@ -41,20 +41,6 @@ CHOICES = {
 def choice_name(run: Run, index: int) -> str:
     """Return the name of one output of the model by its index: a word, a class or a tag."""
     return word(run.choice(index))
-
-
-def fixed(model: str, text: str, target: str | None, keep: tuple[str, ...]) -> Run:
-    """Return the run that others are compared with; a translator's own translation is read back as a given one.
-
-    What it writes token by token may be cut into other pieces when it is given as text: then no place would stand
-    beside its like.
-    """
-    run = engine_client.run(model, text, target=target, keep=keep)
-    return (
-        run
-        if run.source is None or target is not None
-        else engine_client.run(model, text, target=run.target_text, keep=keep)
-    )
 
 
 def forget(slot: str, now: object, *names: str) -> None:
@@ -213,9 +199,10 @@ def unit(target: OutputTarget) -> str:
     return "" if target.activation == "none" else ", nats"
 
 
-def activation_code(target: OutputTarget) -> str:
-    """Return the argument of `Asked` in lines of Python that says how probabilities are made of scores, where it is not a softmax."""
-    return "" if target.activation == "softmax" else f", activation={target.activation!r}"
+def arguments(target: OutputTarget) -> dict[str, object]:
+    """Return the arguments of `OutputTarget` in lines of Python; the activation, as one more, where it is not a softmax."""
+    activation = "" if target.activation == "softmax" else f", activation={target.activation!r}"
+    return {"row": target.row, "token": target.token, "against": target.against, "activation": activation}
 
 
 def question(run: Run, target: OutputTarget) -> str:

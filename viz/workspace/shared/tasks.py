@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import streamlit as st
 
@@ -99,15 +100,16 @@ def _does(model: str) -> str:
     return getattr(entry, "does", "")
 
 
-def opening_with(model: str, family: Family) -> Task:
+def opening_with(model: Model) -> Task:
     """Return the task of a model with the text that Look opens with; of a toy task the first of its own, none where the model could not read it."""
-    task, kind, small = task_of(model, family), kind_of(model), names.task_of(model)
-    if family.reads:
-        return replace(task, text=engine_client.open(model).reader.example, box=BOX_OF_OTHER_INPUT)
+    name = model.name
+    task, kind, small = task_of(name, model.spec), kind_of(name), names.task_of(name)
+    if model.spec.reads:
+        return replace(task, text=model.reader.example, box=BOX_OF_OTHER_INPUT)
     if small:
         return replace(task, text=SMALL_TASKS[small].example, box=SMALL_TASKS[small].says)
     if kind is None:
-        fits = input_hints.is_shipped(model) or presets.readable(engine_client.open(model), task.text)
+        fits = input_hints.is_shipped(name) or presets.readable(model, task.text)
         return task if fits else replace(task, text="")
     return replace(task, text=next(row.text for row in texts("presets") if row.kind == kind), box=BOX[kind])
 
@@ -140,118 +142,129 @@ def _unlisted_family(name: str) -> str:
     return entry.family if entry and entry.ok else ""
 
 
-def in_view(models: dict[str, Family], preferred: str, lacks: Callable[[Model], str]) -> str | None:
-    """Return the model that is asked for, if it is one of `models`; for any other draw why it is not shown and offer others, and return None.
+@dataclass(frozen=True)
+class Offer:
+    """The models that a page offers, with their families; their tasks are looked up once."""
 
-    `lacks(model)` says what a model has not that this page needs.
-    """
-    first = opening(models, preferred)
-    now = state.peek("model") or first
-    problem = _problem(now, models, lacks)
-    if problem is None:
-        return state.read("model", first)
-    notices.box(problem.wrong, problem.rule, problem.remedy)
-    family = usable().get(now)
-    others = {name: family for name, family in models.items() if name != now}
-    kin = [name for name in others if family and task_of(name, others[name]) is task_of(now, family)]
-    if not (state.peek("text") or "").startswith(
-        doodles.PREFIX
-    ):  # a drawing is kept, and not shown as letters
-        controls.text("A text", "text", "", quiet=True, placeholder="Type a sentence and press Enter")
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        if kin:
-            st.button(
-                f"Read it with {literal(kin[0])}", icon=":material/memory:", on_click=take, args=(kin[0],)
+    families: Mapping[str, Family]
+
+    @cached_property
+    def tasks(self) -> dict[str, Task]:
+        """Return the task of each model."""
+        return {name: task_of(name, family) for name, family in self.families.items()}
+
+    @cached_property
+    def by_task(self) -> dict[Task, list[str]]:
+        """Return the models of each task, the one it opens with first; tasks without a model are left out."""
+        listed = [name for name in self.tasks if not names.is_unlisted(name)]
+        models = {task: [name for name in listed if self.tasks[name] is task] for task in TASKS}
+        return {
+            task: sorted(those, key=lambda name: name != task.model)
+            for task, those in models.items()
+            if those
+        }
+
+    def opening(self, preferred: str) -> str:
+        """Return the model a page opens with: the preferred one, else the first of the first task; "" where there is none."""
+        return preferred if preferred in self.families else next(iter(self.by_task.values()), [""])[0]
+
+    def in_view(self, preferred: str, lacks: Callable[[Model], str]) -> Model | None:
+        """Return the model that is asked for, if it is one of these; for any other draw why it is not shown and offer others, and return None.
+
+        `lacks(model)` says what a model has not that this page needs. Raises InputError where there is no other.
+        """
+        now = state.peek("model") or self.opening(preferred)
+        try:
+            model = self._open(now, lacks)
+        except InputError as problem:
+            others = Offer({name: family for name, family in self.families.items() if name != now})
+            if not others.families:
+                raise InputError(
+                    problem.wrong, problem.rule, "See More, Models for those that ship."
+                ) from None
+            others._draw_instead(now, problem)
+            return None
+        state.read("model", now)
+        return model
+
+    def _open(self, name: str, lacks: Callable[[Model], str]) -> Model:
+        if not name:
+            raise InputError(
+                "No model that this page needs can be opened.", "The models lie in assets/models.", ""
             )
-        chips(others, None)
-    return None
-
-
-def _problem(name: str, models: dict[str, Family], lacks: Callable[[Model], str]) -> InputError | None:
-    try:
         model = engine_client.open(name)
-    except InputError as error:
-        return error
-    lack = lacks(model)
-    if name in models and not lack:
-        return None
-    lack = lack or model.lacks("attend")
-    return InputError(
-        f"This page cannot show {name}.",
-        f"{lack[:1].upper()}{lack[1:]}",
-        f"{_input_name()} is kept: choose another model here, or go back.",
-    )
+        lack = lacks(model)
+        if name in self.families and not lack:
+            return model
+        lack = lack or model.lacks("attend")
+        raise InputError(
+            f"This page cannot show {name}.",
+            f"{lack[:1].upper()}{lack[1:]}",
+            f"{_input_name()} is kept: choose another model here, or go back.",
+        )
+
+    def _draw_instead(self, missing: str, problem: InputError) -> None:
+        """Draw why a model is not shown, the box, and these other models, one of its task first."""
+        notices.box(problem.wrong, problem.rule, problem.remedy)
+        family = usable().get(missing)
+        task = task_of(missing, family) if family else None
+        kin = [name for name in self.tasks if self.tasks[name] is task]
+        if not _draws():  # a drawing is kept, and not shown as letters
+            controls.text("A text", "text", "", quiet=True, placeholder="Type a sentence and press Enter")
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            if kin:
+                st.button(
+                    f"Read it with {literal(kin[0])}", icon=":material/memory:", on_click=take, args=(kin[0],)
+                )
+            self.chips(None)
+
+    def chips(self, model: str | None) -> None:
+        """Draw pills for the tasks; a touch opens the first model of a task. None: no model is in view, none is lit."""
+        now = self.tasks[model] if model else None
+        key = f"tasks:{state.page()}" + ("" if model else ":none")
+        lit = state.seed_widget(key, now and now.chip)
+
+        def store() -> None:
+            task = next((task for task in self.by_task if task.chip == st.session_state.get(key)), now)
+            if task and task is not now:
+                take(self.by_task[task][0])
+
+        st.pills(
+            "What the model does",
+            [task.chip for task in self.by_task],
+            key=key,
+            default=lit,
+            required=bool(model),
+            on_change=store,
+            label_visibility="collapsed",
+        )
+
+    def menu(self, model: str) -> None:
+        """Draw the models of the present task by name, where there is more than one."""
+        others = self.by_task.get(self.tasks[model], [])
+        if len({*others, model}) < 2:
+            return
+        key = f"models:{state.page()}"
+        st.menu_button(
+            literal(model),
+            others,
+            key=key,
+            type="tertiary",
+            icon=":material/memory:",
+            help="Another model for the same task",
+            format_func=literal,
+            on_click=lambda: take(st.session_state[key]),
+        )
+
+
+def _draws() -> bool:
+    """Return whether the input is a drawing."""
+    return state.peek("text").startswith(doodles.PREFIX)
 
 
 def _input_name() -> str:
     """Return the name of the input in the link: a drawing or a text."""
-    return "Your drawing" if (state.peek("text") or "").startswith(doodles.PREFIX) else "Your text"
-
-
-def none_fits(name: str, lacks: Callable[[Model], str]) -> InputError:
-    """Return the error of a page for which no model can be opened: for the one that was asked for, with its reason."""
-    problem = _problem(name, usable(), lacks) if name else None
-    return InputError(
-        problem.wrong if problem else "No model that this page needs can be opened.",
-        problem.rule if problem else "The models lie in assets/models.",
-        "See More, Models for those that ship.",
-    )
-
-
-def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
-    """Return the models of each task, the one it opens with first; tasks without a model are left out."""
-    found: dict[Task, list[str]] = {task: [] for task in TASKS}
-    for name, family in models.items():
-        if not names.is_unlisted(name):
-            found[task_of(name, family)].append(name)
-    return {
-        task: sorted(those, key=lambda name: name != task.model) for task, those in found.items() if those
-    }
-
-
-def opening(models: dict[str, Family], preferred: str) -> str:
-    """Return the model a page opens with: the preferred one, else the first of the first task."""
-    return preferred if preferred in models else next(iter(by_task(models).values()))[0]
-
-
-def chips(models: dict[str, Family], model: str | None) -> None:
-    """Draw pills for the tasks; a touch opens the first model of a task. None: no model is in view, none is lit."""
-    offered, now = by_task(models), task_of(model, models[model]) if model else None
-    key = f"tasks:{state.page()}" + ("" if model else ":none")
-    lit = state.seed_widget(key, now and now.chip)
-
-    def store() -> None:
-        task = next((task for task in offered if task.chip == st.session_state.get(key)), now)
-        if task and task is not now:
-            take(offered[task][0])
-
-    st.pills(
-        "What the model does",
-        [task.chip for task in offered],
-        key=key,
-        default=lit,
-        required=bool(model),
-        on_change=store,
-        label_visibility="collapsed",
-    )
-
-
-def menu(models: dict[str, Family], model: str) -> None:
-    """Draw the models of the present task by name, where there is more than one."""
-    others = by_task(models).get(task_of(model, models[model]), [])
-    if len({*others, model}) < 2:
-        return
-    key = f"models:{state.page()}"
-    st.menu_button(
-        literal(model),
-        others,
-        key=key,
-        type="tertiary",
-        icon=":material/memory:",
-        help="Another model for the same task",
-        format_func=literal,
-        on_click=lambda: take(st.session_state[key]),
-    )
+    return "Your drawing" if _draws() else "Your text"
 
 
 def take(model: str) -> None:

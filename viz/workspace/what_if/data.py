@@ -27,6 +27,7 @@ from core.models import ENTERS, LEAVES, Kind
 from core.run import Run
 from core.trace import Edit
 from viz.instruments.picture import patches
+from viz.shell.selection import Selection
 from viz.widgets import engine_client
 from viz.widgets.pins import View
 from viz.workspace.shared import head_survey, model_run
@@ -72,14 +73,13 @@ class Change:
         return self.kind.path(self.place.layer, leaf)
 
 
-def first(model: str, text: str, target: str | None = None) -> Run:
+def first(selection: Selection) -> Run:
     """Run the model as it is. A translation of the model's own is read again as a given one, as the run after the change will be."""
-    reader = model_run.open_model(model)
-    keep = (*KEEP, *((reader.main_output,) if reader.has_scores else ()))
-    target = (
-        (target or engine_client.run(model, text, keep=()).target_text) if reader.spec.has_source else None
-    )
-    return engine_client.run(model, text, target=target, keep=keep)
+    return model_run.fixed(selection, _keep(model_run.open_model(selection.model)))
+
+
+def _keep(model: Model) -> tuple[str, ...]:
+    return *KEEP, *((model.main_output,) if model.has_scores else ())
 
 
 def changed(before: Run, raw: str) -> tuple[Run, tuple[Edit, ...], tuple[InputError, ...]]:
@@ -93,14 +93,7 @@ def changed(before: Run, raw: str) -> tuple[Run, tuple[Edit, ...], tuple[InputEr
 
 def second(before: Run, edits: Sequence[Edit]) -> Run:
     """Run the same text with the changes made."""
-    keep = (*KEEP, *((before.model.main_output,) if before.model.has_scores else ()))
-    return (
-        engine_client.run(
-            before.model.name, text_of(before), target=before.target_text, keep=keep, edits=tuple(edits)
-        )
-        if edits
-        else before
-    )
+    return model_run.rerun(before, _keep(before.model), edits=edits) if edits else before
 
 
 def translated(before: Run, edits: Sequence[Edit]) -> str | None:
@@ -145,46 +138,43 @@ def readable(raw: str, before: Run) -> tuple[tuple[Edit, ...], tuple[InputError,
     return kept, (*errors, *unfit)
 
 
-def _numbers(before: Run, name: str, where: str, index: int, what: str) -> Tensor:
+def _numbers(before: Run, name: str, where: str, index: int, source: str) -> Tensor:
     """Return the numbers that a link does not hold: a mean over our sentences, a head of another text, the vector of a word."""
     model = before.model
     if name == "word":
         if patches.reads_patches(model):
-            return _blank(model, what)
-        return model.network.embed["token"](torch.tensor([[word_id(model, what)]]))[0, 0]
-    kind, layer = _found(model, where)
+            return _blank(model, source)
+        return model.network.embed["token"](torch.tensor([[word_id(model, source)]]))[0, 0]
+    kind, layer = _layer_at(model, where)
     if not 0 <= index < model.config.n_heads:
         raise InputError(
             f"There is no head {index} in {model.name}.",
             f"It has {model.config.n_heads} a layer, counted from 0.",
             "Choose one of them.",
         )
-    if name == "mean" and what == over(model):
+    if name == "mean" and source == over(model):
         return torch.tensor(means(model, kind.name)[layer, index])
     if name == "patch":
-        target = before.target_text if model.spec.has_source else None
-        return torch.tensor(
-            engine_client.run(model.name, what, target=target, keep=(where,)).trace[where][index]
-        )
+        return torch.tensor(model_run.rerun(before, (where,), text=source).trace[where][index])
     raise InputError(
-        f"No numbers for '{what}' are known here.",
+        f"No numbers for '{source}' are known here.",
         f"A mean is taken over {over(model)}.",
         "Choose the change on the page.",
     )
 
 
-def _blank(model: Model, what: str) -> Tensor:
+def _blank(model: Model, word: str) -> Tensor:
     """Return the numbers of a patch that is painted over. Raises InputError for anything else in its place."""
-    if what != BLANK:
+    if word != BLANK:
         raise InputError(
-            f"“{what}” cannot stand in the place of a patch.",
+            f"“{word}” cannot stand in the place of a patch.",
             "A patch can be painted over with the ground.",
             "Choose the change on the page, or draw another doodle.",
         )
     return model.network.blank()
 
 
-def _found(model: Model, where: str) -> tuple[Kind, int]:
+def _layer_at(model: Model, where: str) -> tuple[Kind, int]:
     for kind in model.spec.kinds_of(model.config):
         for layer in range(kind.n_layers(model.config)):
             if kind.path(layer, "heads") == where:
@@ -246,24 +236,24 @@ def _most_missed(before: Run, kind: str, row: int | None) -> tuple[int, int]:
     """Return layer and head, by one gradient and one batch, for the model's output: the first word, class, tag or edge, the score, or the whole translation."""
     model, text, target = before.model, text_of(before), before.target_text
 
-    def said(scores: Tensor) -> Tensor:
+    def goal(scores: Tensor) -> Tensor:
         if row is not None:
             return output_target(before, row, int(before.scores[row].argmax())).goal(scores)
         written, ids = target_ids(before)
         return scores[written].log_softmax(-1)[range(len(written)), ids].sum()
 
-    guess = gradient_estimates(model, ModelInput(text, target), said, kind)
+    guess = gradient_estimates(model, ModelInput(text, target), goal, kind)
     early = guess[:-1] if len(guess) > 1 else guess
     heads = [
         divmod(place, early.shape[1]) for place in np.argsort(early, axis=None, kind="stable")[:FEW].tolist()
     ]
     left = ablate_heads(
-        model, text, kind, lambda run: said(torch.tensor(run.scores)).numpy(), heads, target=target
+        model, text, kind, lambda run: goal(torch.tensor(run.scores)).numpy(), heads, target=target
     )
     return heads[int(left.argmin())]
 
 
-def said_at(run: Run) -> int | None:
+def row_in_question(run: Run) -> int | None:
     """Return the row of the next word, the hidden one, the class, the score, a tag or an edge; None where nothing is hidden, or a whole translation is written."""
     if not run.model.has_scores:
         return None

@@ -105,20 +105,20 @@ def switch(change: Change) -> None:
 
 
 def _switched(key: str, change: Change) -> None:
-    wanted = st.session_state.get(key)
+    mode = st.session_state.get(key)
     rest = [edit for edit in change.edits if not data.touches(edit, change)]
-    new = made(wanted, change)
+    new = edit_of(mode, change)
     store([*rest, new] if new else rest, change.place)
 
 
-def made(wanted: str | None, change: Change) -> Edit | None:
+def edit_of(mode: str | None, change: Change) -> Edit | None:
     """Return the edit of a mode; None for the head as it is."""
     where, head = change.path("heads"), change.place.head
-    if wanted == "zero":
+    if mode == "zero":
         return ZeroHead(where, head)
-    if wanted == "mean":
+    if mode == "mean":
         return MeanHead(where, head, over=data.over(change.before.model))
-    return ScaleHead(where, head, FACTORS[wanted]) if wanted in FACTORS else None
+    return ScaleHead(where, head, FACTORS[mode]) if mode in FACTORS else None
 
 
 def tag(change: Change, layer: int, head: int) -> str:
@@ -134,10 +134,10 @@ def tag(change: Change, layer: int, head: int) -> str:
     return ""
 
 
-def labels(run: Run, axis: str, *, written: bool = False) -> list[str]:
+def labels(run: Run, axis: str, *, writing: bool = False) -> list[str]:
     """Return the tokens of one side, white space visible."""
     side = run.source if axis == "source" and run.source is not None else run.side
-    return names(run, side.next_tokens() if written else side)
+    return names(run, side.next_tokens() if writing else side)
 
 
 def names(run: Run, side: TokenSequence) -> list[str]:

@@ -11,8 +11,9 @@ from core.analysis.task_outputs import activation_of
 from core.edits.serialize import to_text
 from viz.labels import distinct, visible
 from viz.shell.pages import Page
-from viz.widgets import engine_client, page_parts
+from viz.widgets import page_parts
 from viz.widgets.export import Labelled
+from viz.workspace.shared import model_run
 from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.what_if import data
 from viz.workspace.what_if.data import Change
@@ -80,12 +81,7 @@ def _sizes(change: Change) -> str:
     """Return the length of the head's output, beside that of the stream it is added to."""
     path = change.path("heads")
     entering = f"{change.kind.stack}.{change.place.layer}.{change.before.model.spec.stream[0]}"
-    run = engine_client.run(
-        change.before.model.name,
-        data.text_of(change.before),
-        target=change.before.target_text,
-        keep=(path, entering),
-    )
+    run = model_run.rerun(change.before, (path, entering))
     config, place = change.before.model.config, change.place
     weight = change.kind.module(change.before.model.network, place.layer).to_out.weight.detach().numpy()
     part = weight[:, place.head * config.d_head : (place.head + 1) * config.d_head]

@@ -24,7 +24,8 @@ from core.run import TokenSequence
 from core.trace import Edit
 from viz.instruments.picture import patches
 from viz.shell import notices
-from viz.widgets import doodle, engine_client
+from viz.widgets import doodle
+from viz.workspace.shared import model_run
 from viz.workspace.what_if import data, edits
 from viz.workspace.what_if.data import Change
 
@@ -36,7 +37,7 @@ SEEING = {
     "patch": "Patch from another drawing",
 }
 """The names of some changes where a picture is read."""
-WHAT = {
+CHANGES = {
     "even": "Uniform attention",
     "temperature": "Softmax temperature",
     "scale": "No 1/√d",
@@ -55,7 +56,7 @@ def menu(change: Change) -> None:
     if not box.open:
         return
     with box:
-        called = WHAT | (SEEING if patches.reads_patches(change.before.model) else {})
+        called = CHANGES | (SEEING if patches.reads_patches(change.before.model) else {})
         what = st.selectbox("What", list(called), format_func=called.__getitem__, key=f"{KEY}.what")
         CONTROLS[what](change)
 
@@ -224,8 +225,7 @@ def _patch_drawing(change: Change) -> None:
 
 
 def _as_long(change: Change, typed: str) -> None:
-    target = change.before.target_text if change.before.source is not None else None
-    other = engine_client.run(change.before.model.name, typed, target=target, keep=())
+    other = model_run.rerun(change.before, (), text=typed)
     here, there = ((run.source or run.side).n_real for run in (change.before, other))
     if here != there:
         raise InputError(

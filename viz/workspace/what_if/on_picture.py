@@ -91,7 +91,7 @@ def _patch(change: Change, head_ref: HeadRef, place: int) -> None:
             f"The chosen patch: **{patches.patch_names(change.before.tokens)[place]}**.", width="content"
         )
         model = change.before.model
-        for words, icon, edit, told in (
+        for words, icon, edit, tip in (
             (
                 "Paint it over",
                 ":material/format_paint:",
@@ -105,10 +105,10 @@ def _patch(change: Change, head_ref: HeadRef, place: int) -> None:
                 "It stays in its place, and nothing may look at it any more, in any layer",
             ),
         ):
-            _button(change, words, icon, edit, told)
+            _button(change, words, icon, edit, tip)
 
 
-def _button(change: Change, words: str, icon: str, edit: Edit, told: str) -> None:
+def _button(change: Change, words: str, icon: str, edit: Edit, tip: str) -> None:
     made = edit in change.edits
     st.button(
         words,
@@ -116,5 +116,5 @@ def _button(change: Change, words: str, icon: str, edit: Edit, told: str) -> Non
         icon=icon,
         disabled=made,
         on_click=partial(edits.add, change, edit),
-        help="This is done already: take it back above" if made else told,
+        help="This is done already: take it back above" if made else tip,
     )

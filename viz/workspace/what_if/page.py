@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -11,6 +11,7 @@ from viz.instruments.grid.grid import DEEP
 from viz.instruments.kit import origin
 from viz.shell import errors, notices, state
 from viz.shell.pages import Cite, Page
+from viz.shell.selection import Selection
 from viz.widgets import page_parts, pins
 from viz.workspace.shared import model_run, target_picker, toolbar
 from viz.workspace.shared.head_ref import HeadRef
@@ -33,29 +34,29 @@ PAGE = Page(
 )
 TEXT = "She took the silver key and opened the silver"
 """Of some twenty beginnings that were measured the one whose next word hangs most on a head of an early layer."""
-TOLD = 2
+ERRORS = 2
 """So many changes that cannot be made are explained."""
 
 
 @dataclass(frozen=True)
-class Params:
-    """One text through one model; the changes as in the link; the head in view and the row of the output, None for the most telling one."""
+class Params(Selection):
+    """One text through one model, with the head in view, None for the most telling one; the changes as in the link, the row of the output."""
 
-    model: str = "gpt-mini"
+    model: str = toolbar.MODEL
     text: str = TEXT
     edits: str = OFF
-    place: HeadRef | None = None
-    kind: str | None = None
-    target: str | None = None
     row: int | None = None
 
 
 def compute(p: Params) -> Change:
     """Make both runs (shared and kept by the engine). The head to open with is found by switching off each alone."""
-    before = data.first(p.model, p.text, p.target)
+    before = data.first(p)
     kind = p.kind if p.kind in before.kinds else before.kinds[-1]
-    row = p.row if p.row is not None and data.offers_rows(before, p.row) else data.said_at(before)
-    place = p.place or data.telling(before, kind, row)
+    row = p.row if p.row is not None and data.offers_rows(before, p.row) else data.row_in_question(before)
+    if p.layer is None or p.head is None:
+        place = data.telling(before, kind, row)
+    else:
+        place = HeadRef(kind, p.layer, p.head)
     raw: Any = {
         OFF: f"zero:{before.model.spec.kind(place.kind).path(place.layer, 'heads')}:{place.head}",
         NONE: "",
@@ -66,13 +67,7 @@ def compute(p: Params) -> Change:
 
 def page() -> None:
     page_parts.title(PAGE)
-    bench = toolbar.choose(
-        "what_if",
-        model=Params.model,
-        text=Params.text,
-        takes_translation=True,
-        runs=toolbar.heads,
-    )
+    bench = toolbar.choose("what_if", text=TEXT, takes_translation=True, runs=toolbar.heads)
     if bench is not None:
         _changed(bench)
 
@@ -83,10 +78,10 @@ def _changed(bench: toolbar.Bench) -> None:
         with (
             st.container()
         ):  # how much there is to compute depends on the changes; what follows keeps its place
-            change = compute(_params(bench.model, bench.text))
+            change = compute(_params(bench.selection))
         origin.tell_run(change.before, change.place.kind, changed=edits.changes_in_words(change))
-        bench.announce(kind=change.place.kind, layer=change.place.layer, head=change.place.head)
-        _tell(change)
+        bench.announce(head=change.place)
+        _draw_errors(change)
         edits.chips(change)
         found, moved = data.outcome(change), views.measure_changes(change)
         wall = views.fills_the_wall()
@@ -110,24 +105,23 @@ def _changed(bench: toolbar.Bench) -> None:
         folds.show(PAGE, change, found, moved, seen)
 
 
-def _params(model: str, text: str) -> Params:
+def _params(selection: Selection) -> Params:
     """Return the choices of the link and the visitor. A head is chosen by its layer and its number, one of them is enough."""
-    reader = model_run.open_model(model)
+    reader = model_run.open_model(selection.model)
     kinds = [kind.name for kind in reader.spec.kinds_of(reader.config)]
     kind = state.read("kind", "") or ""
     kind = kind if kind in kinds else kinds[-1]
     layer = state.read("layer", -1, state.whole_number(0, reader.spec.kind(kind).n_layers(reader.config) - 1))
     head = state.read("head", -1, state.whole_number(0, reader.config.n_heads - 1))
-    place = HeadRef(kind, max(layer, 0), max(head, 0)) if max(layer, head) >= 0 else None
-    target_picker.forget(f"{data.ROW}.sentence", (model, text), data.ROW)
+    place = (max(layer, 0), max(head, 0)) if max(layer, head) >= 0 else (None, None)
+    target_picker.forget(f"{data.ROW}.sentence", (selection.model, selection.text), data.ROW)
     row = state.read(data.ROW, -1, state.whole_number(0, reader.config.n_ctx))
-    return Params(
-        model, text, state.read(EDITS, OFF), place, kind, toolbar.target(reader), None if row < 0 else row
-    )
+    selection = replace(selection, kind=kind, layer=place[0], head=place[1])
+    return Params(**vars(selection), edits=state.read(EDITS, OFF), row=None if row < 0 else row)
 
 
-def _tell(change: Change) -> None:
+def _draw_errors(change: Change) -> None:
     """Say why some of the changes of a link are not made; their place is kept."""
     with st.container(key="what_if.notes"):
-        for error in change.errors[:TOLD]:
+        for error in change.errors[:ERRORS]:
             notices.box(error.wrong, error.rule, error.remedy)

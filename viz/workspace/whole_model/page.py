@@ -13,6 +13,7 @@ from viz.instruments.whole_model.of_run import Screen, candidates, screen_of
 from viz.instruments.whole_model.whole_model import chosen_position, opened_part, whole_model
 from viz.shell import links, state
 from viz.shell.pages import Cite, Page
+from viz.shell.selection import Selection
 from viz.widgets import page_parts
 from viz.workspace.shared import head_survey, model_run, target_picker, toolbar
 from viz.workspace.whole_model import data as drawn
@@ -37,17 +38,16 @@ OPENS = {"embedding": ("walk_through", 2), "feed_forward": ("feed_forward", 1)}
 
 
 @dataclass(frozen=True)
-class Params:
+class Params(Selection):
     """One text through one model; of a translator also what it writes, None for its own translation."""
 
     model: str = toolbar.MODEL
     text: str = TEXT
-    target: str | None = None
 
 
-def compute(p: Params) -> Run:
+def compute(p: Selection) -> Run:
     """Return the run with all patterns, the residual stream after each block, and the logits."""
-    return target_picker.fixed(p.model, p.text, p.target, drawn.KEEP)
+    return model_run.fixed(p, drawn.KEEP)
 
 
 def page() -> None:
@@ -56,11 +56,10 @@ def page() -> None:
     bench = toolbar.choose("whole_model", text=TEXT, takes_translation=True, lacks=drawn.lacks)
     if bench is None:
         return
-    bench.announce()
-    params = Params(bench.model, bench.text, toolbar.target(model_run.open_model(bench.model)))
-    run = compute(params)
+    selection = bench.announce()
+    run = compute(selection)
     origin.tell_run(run)
-    measured = head_survey.survey(params.model)
+    measured = head_survey.survey(selection.model)
     screen = screen_of(run, {kind: drawn.telling_heads(heads) for kind, heads in measured.items()})
     target_picker.forget("whole_model.of", target_picker.run_identity(run), POSITION)
     position = _position(screen)

@@ -132,6 +132,6 @@ def same_shape(one: str, other: str) -> bool:
 def head_distances(one: str, other: str, text: str) -> tuple[str, np.ndarray]:
     """Return the kind of attention that tells two checkpoints of one shape apart, and (layer, head) how far each head is, in bits."""
     kind = next(iter(layouts(model_run.open_model(one))))
-    panes = [compare.seen(View(name, text, kind), "word") for name in (one, other)]
+    panes = [compare.pane_of(View(name, text, kind), "word") for name in (one, other)]
     key = ("your_model.apart", one, other, text, kind)
     return kind, engine_client.submit(key, lambda: compare.row_distances(*panes), 1_000.0)

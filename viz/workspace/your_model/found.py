@@ -10,6 +10,7 @@ from core.reading.surveys import SurveyProgress
 from viz.instruments.kit import origin
 from viz.labels import head_name, literal
 from viz.shell import errors, links, state
+from viz.shell.selection import Selection
 from viz.widgets import page_parts
 from viz.workspace.shared import needs, tasks
 from viz.workspace.shared.attention_kinds import KINDS
@@ -17,7 +18,7 @@ from viz.workspace.your_model import charts, data, naming
 
 BEAT = 1.0
 """Seconds between two looks at a survey that runs."""
-TOLD = 6
+NAMED = 6
 """Heads that are named, the clearest of each habit."""
 CLEAR = ("mixed", "spread")
 ONWARD = {
@@ -95,7 +96,7 @@ def _heads(model: Model, standing: SurveyProgress, text: str) -> None:
     told = naming.unread(model, standing) or sentence(model, heads, standing)
     page_parts.show(drawn, f"your_model.heads.{kind}", f"What each head does. {told}", on_pick=lambda: None)
     page_parts.summary(told)
-    _ways(model, str(kind), heads, text)
+    _ways(Selection(model.name, text, kind=str(kind)), heads)
 
 
 def sentence(model: Model, heads: HeadHabits, standing: SurveyProgress) -> str:
@@ -116,28 +117,23 @@ def sentence(model: Model, heads: HeadHabits, standing: SurveyProgress) -> str:
     return f"{clear} of the {len(places)} heads of {model.name} have a clear habit on {on}.{less}"
 
 
-def _ways(model: Model, kind: str, heads: HeadHabits, text: str) -> None:
+def _ways(selection: Selection, heads: HeadHabits) -> None:
     """Draw the clicked head, and the clearest head of each habit, as links to Look."""
-    picked = page_parts.clicked_mark(f"your_model.heads.{kind}", charts.PICKED)
+    picked = page_parts.clicked_mark(f"your_model.heads.{selection.kind}", charts.PICKED)
     best = {place: habit for habit, place in heads.best_head_by_habit().items() if habit not in CLEAR}
     named = {(int(picked["layer"]), int(picked["head"])): ""} if picked else {}
-    named |= {place: HABIT_NAMES[habit] for place, habit in list(best.items())[:TOLD]}
+    named |= {place: HABIT_NAMES[habit] for place, habit in list(best.items())[:NAMED]}
     with st.container(horizontal=True, gap="medium", key="your_model.clearest"):
         for (layer, head), habit in named.items():
-            label = f"{head_name(layer, head)} {habit or heads.label(layer, head)}"
             links.page_link(
                 "look",
-                label,
+                f"{head_name(layer, head)} {habit or heads.label(layer, head)}",
                 icon=":material/grid_on:",
-                model=model.name,
-                text=text,
-                kind=kind,
-                layer=layer,
-                head=head,
-                view="full",
+                **{"model": selection.model, "text": selection.text, "kind": selection.kind},
+                **{"layer": layer, "head": head, "view": "full"},
             )
 
 
 def opening(model: Model) -> str:
     """Return the sentence on screen if it is the visitor's, else the one that this model's task opens with."""
-    return state.user_text() or tasks.opening_with(model.name, model.spec).text
+    return state.user_text() or tasks.opening_with(model).text

@@ -62,7 +62,7 @@ def strategy_in_words(text: str) -> str:
     )
 
 
-def on(view: View) -> tuple[str, str]:
+def continued(view: View) -> tuple[str, str]:
     """Return the text and the translation of a view whose text is continued; a translator writes its translation."""
     how, model = strategy_of(view.strategy), open_model(view.model)
     if not model.spec.writes:

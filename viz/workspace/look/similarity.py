@@ -16,6 +16,7 @@ from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import literal, shorten, visible
 from viz.number_text import number
+from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
 from viz.workspace.shared import model_run
 
@@ -36,9 +37,9 @@ def show(run: Run) -> None:
     texts = [part.strip() for part in typed.split(BETWEEN) if part.strip()]
     if len(texts) >= MAX_TEXTS:
         st.caption(f"There are {len(texts)} sentences. The first {MAX_TEXTS - 1} are compared.")
-    name = run.model.name
     others = [
-        model_run.run_text(name, model_run.readable_part(name, text), None) for text in texts[: MAX_TEXTS - 1]
+        model_run.run(Selection(run.model.name, model_run.readable_part(run.model, text)))
+        for text in texts[: MAX_TEXTS - 1]
     ]
     if not others:
         st.caption("Type a sentence above to compare with.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -16,6 +14,7 @@ from viz.labels import head_name, literal
 from viz.number_text import signed, true_minus
 from viz.shell import links, state
 from viz.shell.pages import Page
+from viz.shell.selection import Selection
 from viz.widgets import controls, engine_client, page_parts
 from viz.widgets.export import Labelled
 from viz.workspace.importance.heads import by_head
@@ -26,7 +25,7 @@ KINDS = {"self": "attention", "causal": "attention", "cross": "cross-attention"}
 EMBEDDING = {"token": "the word itself", "position": "its position", "segment": "its segment"}
 REST = "biases"
 SUM = r"\underbrace{w \cdot \mathrm{norm}(x)}_{\text{logit}} = \sum_{p} c \cdot p + \text{biases}, \qquad c = \mathrm{centred}\left(\frac{g \odot w}{\sigma}\right), \qquad x = \sum_{p} p"
-BESIDE = r"\text{logit} = w \cdot [p_1; p_2; \dots] + b = \sum_{p} w_p \cdot p + b"
+CONCATENATED = r"\text{logit} = w \cdot [p_1; p_2; \dots] + b = \sum_{p} w_p \cdot p + b"
 HEAD = " The head of fine-tuning reads one position, or the mean of all; then the parts of each position are added up. Its activation is held at the share that it let through."
 CODE = """import core
 from core.analysis.attribution.target_token import OutputTarget
@@ -37,10 +36,12 @@ found = attribute(run, OutputTarget(row={row}, token={token}, against={against}{
 print(found.heads, found.feed_forward, found.total, found.logit)"""
 
 
-def show(page: Page, params: Any, run: Run) -> None:
+def show(page: Page, selection: Selection, run: Run) -> None:
     asked = target_picker.pick_target(run, "inside")
     found = engine_client.submit(
-        ("inside.parts", params, asked), lambda: attribute(run, asked), cost=2.0 * run.model.config.n_layers
+        ("inside.parts", selection, asked),
+        lambda: attribute(run, asked),
+        cost=2.0 * run.model.config.n_layers,
     )
     names, values, hues = bars(found)
     wide = {
@@ -69,7 +70,7 @@ def show(page: Page, params: Any, run: Run) -> None:
             "look", f"See {head_name(layer, best)} in Look", view="full", kind=kind, layer=layer, head=best
         )
         links.page_link("importance", "What if a head were missing?", kind=kind, layer=layer, head=best)
-    _folds(page, params, run, asked, found)
+    _folds(page, selection, run, asked, found)
 
 
 def bars(attribution: Attribution) -> tuple[list[str], list[float], list[str]]:
@@ -127,10 +128,12 @@ def _sentence(run: Run, target: OutputTarget, attribution: Attribution) -> str:
     return f"{what} is {signed(attribution.logit)}: {listed}. Added up: {signed(attribution.total)}."
 
 
-def _folds(page: Page, params: Any, run: Run, target: OutputTarget, attribution: Attribution) -> None:
+def _folds(
+    page: Page, selection: Selection, run: Run, target: OutputTarget, attribution: Attribution
+) -> None:
     with page_parts.fold(page_parts.EQUATION, "inside.who.equation") as fold:
         if fold.open:
-            page_parts.equation(SUM if run.model.spec.stream[0] != "features_in" else BESIDE)
+            page_parts.equation(SUM if run.model.spec.stream[0] != "features_in" else CONCATENATED)
             st.text(
                 true_minus(
                     f"{' '.join(f'{value:+.2f}' for value in bars(attribution)[1])} = {attribution.total:.2f}; the run gives {attribution.logit:.4f}, the parts add up to {attribution.total:.4f}."
@@ -142,13 +145,10 @@ def _folds(page: Page, params: Any, run: Run, target: OutputTarget, attribution:
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: frame(attribution), "inside.who")
     code = CODE.format(
-        model=params.model,
-        text=params.text,
+        model=selection.model,
+        text=selection.text,
         target="" if run.source is None else f", target={run.target_text!r}",
-        row=target.row,
-        token=target.token,
-        against=target.against,
-        activation=target_picker.activation_code(target),
+        **target_picker.arguments(target),
     )
     page_parts.export_fold(
         lambda: _arrays(attribution),
