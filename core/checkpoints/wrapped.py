@@ -14,7 +14,8 @@ import tokenizers
 import torch
 from torch import Tensor, nn
 
-from core.checkpoints.foreign import ENDS, FIRST, MORE_ENDS, plan_foreign
+from core.checkpoints.foreign import ENDS, FIRST, MORE_ENDS, UnknownKindError, plan_foreign
+from core.checkpoints.library_model import LibraryModel, open_library_model
 from core.checkpoints.safety.load_plan import Plan, build
 from core.checkpoints.safety.safetensors_header import Entry
 from core.checkpoints.tokenizer import check_rows, marked
@@ -51,12 +52,13 @@ class MemoryWeights(Weights):
         return self.tensors[name].detach().to("cpu", torch.float32, copy=True)
 
 
-def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model:
+def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model | LibraryModel:
     """Return a model of the transformers library with its fast tokenizer, copied: traced, edited and drawn like every other here.
 
     Its weights are read once, in float32; what happens to `network` later changes nothing here. The same kinds, switches and
-    checks as for a folder (`core.open_model`). A model of pictures needs no tokenizer. Raises InputError for a kind that is
-    not read here, for weights that are not loaded yet, and for a tokenizer that is not one of the tokenizers library.
+    checks as for a folder (`core.open_model`). A model of pictures needs no tokenizer. A kind that is not read here is not copied: the
+    library runs it, and gives its attention patterns, logits and outputs of heads (`LibraryModel`). Raises InputError for a kind without attention
+    patterns, for weights that are not loaded yet, and for a tokenizer that is not one of the tokenizers library.
 
     >>> from transformers import AutoModel, AutoTokenizer                                            # doctest: +SKIP
     >>> run = wrap(AutoModel.from_pretrained("gpt2"), AutoTokenizer.from_pretrained("gpt2")).run("Hi")   # doctest: +SKIP
@@ -78,11 +80,16 @@ def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model:
     }
     said = getattr(network, "generation_config", None)
     values |= {MORE_ENDS: getattr(said, ENDS, None), FIRST: getattr(said, FIRST, None)}
-    with _in_memory(called):
-        plan, weights = plan_foreign(values, MemoryWeights.from_tensors(stored))
-        ours = _tokenizer(tokenizer, plan)
-        built = build(plan, weights)
     title = name or Path(str(values.get("_name_or_path") or "")).name or values["model_type"]
+    try:
+        with _in_memory(called):
+            plan, weights = plan_foreign(values, MemoryWeights.from_tensors(stored))
+            ours = _tokenizer(tokenizer, plan)
+            built = build(plan, weights)
+    except UnknownKindError:
+        if tokenizer is None:
+            raise
+        return open_library_model(network, _backend(tokenizer), title)
     writing = {"bad_words": plan.never, "ends": plan.ends, "first": plan.first}
     return Model(title, plan.spec, plan.config, built, ours, **writing, head=plan.head)
 
@@ -107,6 +114,14 @@ def _tokenizer(tokenizer: Any, plan: Plan) -> Tokenizer:
     """Return our tokenizer of a fast one, or of the plan's where no text is read."""
     if plan.tokenizer is not None:
         return Tokenizer(plan.tokenizer, **plan.ids)
+    backend = _backend(tokenizer)
+    vocabulary = backend.get_vocab(with_added_tokens=True)
+    check_rows(len(vocabulary), max(vocabulary.values(), default=0), plan.config.n_vocab)
+    return marked(backend, plan)
+
+
+def _backend(tokenizer: Any) -> tokenizers.Tokenizer:
+    """Return a copy of what a fast tokenizer of the transformers library has inside, without padding and truncation."""
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not isinstance(backend, tokenizers.Tokenizer):
         given = (
@@ -123,9 +138,7 @@ def _tokenizer(tokenizer: Any, plan: Plan) -> Tokenizer:
     backend = tokenizers.Tokenizer.from_str(backend.to_str())
     backend.no_padding()
     backend.no_truncation()
-    vocabulary = backend.get_vocab(with_added_tokens=True)
-    check_rows(len(vocabulary), max(vocabulary.values(), default=0), plan.config.n_vocab)
-    return marked(backend, plan)
+    return backend
 
 
 @contextmanager
@@ -138,4 +151,4 @@ def _in_memory(called: str) -> Iterator[None]:
         rule = error.rule.replace("config.json", "the config")
         from_files = error.remedy.startswith(("Download", "Correct", "Export"))
         remedy = "Load it with the class that from_pretrained of AutoModelForCausalLM, AutoModelForSeq2SeqLM or AutoModelForMaskedLM gives."
-        raise InputError(wrong, rule, remedy if from_files else error.remedy) from None
+        raise type(error)(wrong, rule, remedy if from_files else error.remedy) from None

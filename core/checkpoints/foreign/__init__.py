@@ -199,8 +199,12 @@ def _guess(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
     )
 
 
+class UnknownKindError(InputError):
+    """A model of a kind that no format here reads."""
+
+
 def _unknown(problem: str) -> InputError:
-    return InputError(
+    return UnknownKindError(
         f"config.json: {problem}.",
         f"Kinds read here: {', '.join(sorted(formats()))}.",
         "Open a model of one of these kinds.",
