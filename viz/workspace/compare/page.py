@@ -145,8 +145,8 @@ def _by() -> str:
 def _with_linked_head(selection: Selection) -> Selection:
     """Add the kind and the head that were in view on another page."""
     layer, head = (state.read(name, -1, state.whole_number(-1, 999)) for name in ("layer", "head"))
-    one = {"layer": layer, "head": head} if min(layer, head) >= 0 else {}
-    return replace(selection, kind=state.read("kind", "") or None, **one)
+    selection = replace(selection, kind=state.read("kind", "") or None)
+    return replace(selection, layer=layer, head=head) if min(layer, head) >= 0 else selection
 
 
 def _follow(requests: list[panes.PaneRequest]) -> None:

@@ -109,14 +109,14 @@ def _probability(logprob: float) -> float:
 
 
 def _reason(
-    found: Tree, place: int, fate: str, ends: dict[int, float], opened: set[int], strategy: Beam
+    search_tree: Tree, place: int, fate: str, ends: dict[int, float], opened: set[int], strategy: Beam
 ) -> str:
-    node = found.nodes[place]
+    node = search_tree.nodes[place]
     sum_of = f"sum of ln p = {node.logprob:.2f}" + (
         f", less {node.cost:.2f} for saying what another group said" if node.cost else ""
     )
     if place in ends:
-        length = len(found.path(place))
+        length = len(search_tree.path(place))
         return f"{sum_of}, divided by {length}^{strategy.length_penalty:g} = {length**strategy.length_penalty:.2f}: score {ends[place]:.2f}; a text ends here"
     if place in opened:
         return f"{sum_of}; among the {strategy.width // strategy.groups} best that go on"

@@ -90,10 +90,10 @@ def _lengths(most: int) -> list[int]:
     return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
 
 
-def _parts(cached: Products, anew: Products) -> pd.DataFrame:
+def _parts(cached: Products, recomputed: Products) -> pd.DataFrame:
     names = [field.name.replace("_", " ") for field in fields(Products)]
     return pd.DataFrame(
-        zip(names, astuple(cached), astuple(anew), strict=True),
+        zip(names, astuple(cached), astuple(recomputed), strict=True),
         columns=["part", "with the cache", "without it"],
     )
 

@@ -135,8 +135,8 @@ def sums(comparison: Comparison, length_penalty: float | None) -> pd.DataFrame:
     )
 
 
-def _sum(written: Sequence[ScoredToken]) -> str:
-    return number(math.fsum(one.logprob for one in written))
+def _sum(tokens: Sequence[ScoredToken]) -> str:
+    return number(math.fsum(one.logprob for one in tokens))
 
 
 def _tokens(n: int) -> str:

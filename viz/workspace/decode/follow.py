@@ -26,14 +26,14 @@ FATES = {
 Path = tuple[int, ...]
 
 
-def nodes_in_link(data: Any, of: object) -> tuple[int | None, int | None]:
-    """Return the nodes of the link, followed and compared with, if this tree has them. They mean nothing in another search (`of`), where they are forgotten."""
+def nodes_in_link(data: Any, search: object) -> tuple[int | None, int | None]:
+    """Return the nodes of the link, followed and compared with, if this tree has them. They mean nothing in another `search`, where they are forgotten."""
     wanted = tuple(state.read(name, -1, state.whole_number(0, 10**6)) for name in (NODE, OTHER))
     before = st.session_state.get(_OF)
-    if before and before[0] != of and before[1] == wanted:
+    if before and before[0] != search and before[1] == wanted:
         state.write(**{NODE: None, OTHER: None})
         wanted = (-1, -1)
-    st.session_state[_OF] = of, wanted
+    st.session_state[_OF] = search, wanted
     node, other = (one if 0 <= one < len(data.last.tree.nodes) else None for one in wanted)
     return node, other
 

@@ -74,30 +74,32 @@ def _moments(places: Sequence[Position]) -> list[Moment]:
     ]
 
 
-def _sentence(model: Model, found: Forcing) -> str:
-    said = f"With the right words given, the cross-entropy loss of {model.name} is {found.loss / np.log(2):.3f} bits per token: what training minimises. "
-    if found.first_difference is None:
+def _sentence(model: Model, forcing: Forcing) -> str:
+    said = f"With the right words given, the cross-entropy loss of {model.name} is {forcing.loss / np.log(2):.3f} bits per token: what training minimises. "
+    if forcing.first_difference is None:
         said += "At inference it writes the same. "
     else:
         free = (
-            found.free[found.first_difference].next if found.first_difference < len(found.free) else "nothing"
-        )
-        forced = (
-            found.forced[found.first_difference].next
-            if found.first_difference < len(found.forced)
+            forcing.free[forcing.first_difference].next
+            if forcing.first_difference < len(forcing.free)
             else "nothing"
         )
-        said += f"At inference it diverges at position {found.first_difference + 1}: it writes “{visible(free)}” where “{visible(forced)}” was wanted. "
+        forced = (
+            forcing.forced[forcing.first_difference].next
+            if forcing.first_difference < len(forcing.forced)
+            else "nothing"
+        )
+        said += f"At inference it diverges at position {forcing.first_difference + 1}: it writes “{visible(free)}” where “{visible(forced)}” was wanted. "
     return (
         said
-        + f"One pass over all positions and one step after the other give the same logits: they differ by {found.difference:.0e} at most."
+        + f"One pass over all positions and one step after the other give the same logits: they differ by {forcing.difference:.0e} at most."
     )
 
 
-def _table(found: Forcing) -> pd.DataFrame:
+def _table(forcing: Forcing) -> pd.DataFrame:
     rows = []
-    for i in range(max(len(found.forced), len(found.free))):
-        a, b = (places[i] if i < len(places) else None for places in (found.forced, found.free))
+    for i in range(max(len(forcing.forced), len(forcing.free))):
+        a, b = (places[i] if i < len(places) else None for places in (forcing.forced, forcing.free))
         rows.append(
             (
                 i + 1,

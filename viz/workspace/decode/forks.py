@@ -72,24 +72,24 @@ def several(raw: str) -> tuple[Branch, ...]:
 def force(n_vocab: int) -> Forced:
     """Return the tokens that now replace others."""
 
-    return state.read("decode.force", (), lambda raw: _known(decode_force(raw), n_vocab))
+    return state.read("decode.force", (), lambda raw: _check_tokens(decode_force(raw), n_vocab))
 
 
 def other(n_vocab: int) -> Branch | None:
     """Return the branch that the one in view is compared with."""
 
-    def known(raw: str) -> Branch:
+    def parse(raw: str) -> Branch:
         found = parsed(raw)
-        _known(found.force, n_vocab)
+        _check_tokens(found.force, n_vocab)
         return found
 
-    return state.read(OTHER, None, known)
+    return state.read(OTHER, None, parse)
 
 
-def _known(found: Forced, n_vocab: int) -> Forced:
-    if any(token >= n_vocab for _, token in found):
+def _check_tokens(forced: Forced, n_vocab: int) -> Forced:
+    if any(token >= n_vocab for _, token in forced):
         raise state.Unusable(f"This model has {n_vocab:,} tokens, counted from 0.")
-    return found
+    return forced
 
 
 def tried() -> tuple[Branch, ...]:

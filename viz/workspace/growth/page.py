@@ -84,20 +84,20 @@ def page() -> None:
     toolbar.row("growth", row)
 
 
-def _ticking(of: str) -> float | None:
+def _ticking(source: str) -> float | None:
     """Return the seconds until the page looks again: while it plays, or while a training of this visitor runs."""
-    return train.BEAT if of == HERE and train.running() else player.PACE if player.playing() else None
+    return train.BEAT if source == HERE and train.running() else player.PACE if player.playing() else None
 
 
-def _body(of: str, ticking: float | None) -> None:
+def _body(source: str, ticking: float | None) -> None:
     with errors.guard():
-        if _ticking(of) != ticking:
+        if _ticking(source) != ticking:
             st.rerun()
-        course = _course(of)
+        course = _course(source)
         if course is None:
             st.text("Its heads are drawn here as soon as it has taken its first steps.")
             return
-        alive = of == HERE and course.name.startswith(YOURS) and train.running(course)
+        alive = source == HERE and course.name.startswith(YOURS) and train.running(course)
         step = course.steps[-1] if alive else player.beat(course, _opening(course))
         other = _other(course, step)
         if not alive:
@@ -114,7 +114,7 @@ def _body(of: str, ticking: float | None) -> None:
             page_parts.summary(sentence(course, head, step))
             if not in_room:
                 pictures.choices(course)
-        if not in_room or of != HERE:  # above a training in Present its buttons take their place
+        if not in_room or source != HERE:  # above a training in Present its buttons take their place
             with right if in_room else told:
                 pictures.draw_two_moments(course, head, step, other, now, then)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -127,10 +127,10 @@ def _body(of: str, ticking: float | None) -> None:
             courses.patterns(course, player.ahead(course))
 
 
-def _course(of: str) -> Course | None:
-    if of != HERE:
-        _begin_again(of)
-        return courses.shipped(of, state.read("growth.habit", ""))
+def _course(source: str) -> Course | None:
+    if source != HERE:
+        _begin_again(source)
+        return courses.shipped(source, state.read("growth.habit", ""))
     course = train.show()
     if course is not None:
         _begin_again(course.name)

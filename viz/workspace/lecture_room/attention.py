@@ -48,11 +48,11 @@ def form() -> Question | None:
     return None
 
 
-def show(asked: Question) -> None:
+def show(question: Question) -> None:
     """Draw the attention of the room above the nearest heads of all models, with its divergence from each in bits."""
     sentence, at = st.session_state.get(_ASKED, ("", 0))
     words = heads_beside.words_of(sentence)
-    counts = np.array(asked.form.tally(list(asked.answers.values()))["counts"], dtype=float)
+    counts = np.array(question.form.tally(list(question.answers.values()))["counts"], dtype=float)
     if not counts.sum() or len(words) != len(counts):
         st.text("Nobody has answered.")
         return

@@ -157,14 +157,14 @@ def _begin_in_present(lesson: Plan) -> None:
     session.present(lesson)
 
 
-def _line(lesson: Plan, at: int, stop: Stop) -> None:
+def _line(lesson: Plan, position: int, stop: Stop) -> None:
     """Draw a stop, as it is read in the list."""
     view = views.parse_view(stop.view)
     with st.container(gap=None):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            links.page_link(view.entry.slug, f"**{at + 1}. {literal(stop.name)}**", **view.query)
+            links.page_link(view.entry.slug, f"**{position + 1}. {literal(stop.name)}**", **view.query)
             st.markdown(
-                f":gray[:small[minute {lesson.start_minute(at):g}, {in_minutes(stop.minutes)}]]",
+                f":gray[:small[minute {lesson.start_minute(position):g}, {in_minutes(stop.minutes)}]]",
                 width="content",
             )
         if stop.note:
@@ -259,11 +259,11 @@ def _own(lesson: Plan) -> None:
                     form.change_stop(at)
 
 
-def _act(name: str, icon: str, at: int, after: Plan, *, off: bool = False) -> None:
+def _act(name: str, icon: str, position: int, after: Plan, *, off: bool = False) -> None:
     st.button(
         name,
         icon=f":material/{icon}:",
-        key=f"lessons.{name.lower()}.{at}",
+        key=f"lessons.{name.lower()}.{position}",
         on_click=session.replace_lesson,
         args=(after,),
         disabled=off,

@@ -61,7 +61,7 @@ def selection_of(run: Run) -> Selection:
     return Selection(run.model.name, (run.source or run.side).text, run.target_text, run.side.pair)
 
 
-def rerun(run: Run, keep: Sequence[str], *, edits: Sequence[Edit] = (), **texts: str) -> Run:
+def rerun(run: Run, keep: Sequence[str], *, edits: Sequence[Edit] = (), **texts: Any) -> Run:
     """Return the same run with other tensors kept, with edits, or with another text among `texts`."""
     return run_with(replace(selection_of(run), **texts), keep, edits=tuple(edits))
 

@@ -57,12 +57,12 @@ def _form(model: Model) -> None:
             )
 
 
-def unread(model: Model, found: SurveyProgress) -> str:
-    """Return that the texts name no head, where the model does not know their tokens; "" where they do."""
-    if all(heads.readable for heads in found.heads.values()):
+def unread(model: Model, survey: SurveyProgress) -> str:
+    """Return the sentence that the texts name no head, if the model has no tokens for them; else ""."""
+    if all(heads.readable for heads in survey.heads.values()):
         return ""
-    whose = "of your texts" if found.texts else "of the survey's English sentences"
+    whose = "of your texts" if survey.texts else "of the survey's English sentences"
     return (
-        f"{literal(model.name)} has no token for {percent(found.unread)} {whose}, so they name no head. "
+        f"{literal(model.name)} has no token for {percent(survey.unread)} {whose}, so they name no head. "
         "Open “Name the heads on these texts” below and give lines that it can read."
     )
