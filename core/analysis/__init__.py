@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.analysis.attribution.ablation_sweep import ModelInput, ablation_effects, gradient_estimates
     from core.analysis.attribution.composition import composition
     from core.analysis.attribution.erasing import deletion_curve
-    from core.analysis.attribution.integrated_gradients import integrated_gradients
+    from core.analysis.attribution.integrated_gradients import integrated_gradients, written_gradients
     from core.analysis.attribution.logit_attribution import attribute
     from core.analysis.attribution.patching import (
         head_patch,
@@ -71,6 +71,7 @@ __all__ = [
     "scores_of_attending",
     "stream_change",
     "survey_heads",
+    "written_gradients",
 ]
 _MODULES = {
     "arithmetic.cell": ("cell_arithmetic",),
@@ -79,7 +80,7 @@ _MODULES = {
     "attribution.ablation_sweep": ("ModelInput", "ablation_effects", "gradient_estimates"),
     "attribution.composition": ("composition",),
     "attribution.erasing": ("deletion_curve",),
-    "attribution.integrated_gradients": ("integrated_gradients",),
+    "attribution.integrated_gradients": ("integrated_gradients", "written_gradients"),
     "attribution.logit_attribution": ("attribute",),
     "attribution.path_patching": ("path_patching",),
     "attribution.patching": ("head_patch", "make_pair", "patch_grid", "position_patch", "restored_share"),

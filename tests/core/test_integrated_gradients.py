@@ -9,7 +9,7 @@ from test_run import build
 
 import core
 from core.analysis.attribution.ablation_sweep import ModelInput
-from core.analysis.attribution.integrated_gradients import integrated_gradients
+from core.analysis.attribution.integrated_gradients import integrated_gradients, written_gradients
 from core.analysis.attribution.target_token import OutputTarget
 from core.edits import Function
 
@@ -58,6 +58,25 @@ def test_of_a_translator_they_are_of_the_source_and_equal_runs_one_by_one():
             run = item.run(model, edits=[between], grad=logit.goal)
         wanted += ((x - base.numpy()) * run.trace.grad("encoder.embed.token")).sum(-1) / 2
     np.testing.assert_allclose(found.values, wanted, atol=1e-4)
+
+
+def test_of_each_written_token_they_add_up_to_its_log_probability_and_later_tokens_have_none():
+    model, text = core.open_model("gpt-mini"), "The cat sat on"
+    found, run = written_gradients(model, ModelInput(text), steps=32), model.run(text)
+    nothing = model.run(text, edits=[Function("embed.token", torch.zeros_like)])
+    assert list(found) == [0, 1, 2]
+    for row, each in found.items():
+        target = OutputTarget(row, run.ids[row + 1])
+        assert each.output == pytest.approx(target.value(run.logits), abs=1e-4)
+        assert each.baseline_output == pytest.approx(target.value(nothing.logits), abs=1e-4)
+        assert abs(each.gap) < 0.05 and not each.values[row + 1 :].any()
+    small, item = build("transformer"), ModelInput("She has a car.", "Ella tiene.")
+    rows = written_gradients(small, item, steps=2)
+    assert len(rows) == len(item.run(small).tokens), "START writes the first, the last word the end"
+    alone = integrated_gradients(small, item, OutputTarget(1, item.run(small).ids[2]), steps=2)
+    np.testing.assert_array_equal(rows[1].values, alone.values)
+    with pytest.raises(core.InputError, match="writes nothing"):
+        written_gradients(core.open_model("bert-mini"), ModelInput("The cat [MASK]."))
 
 
 def test_what_has_no_path_from_a_baseline_is_refused():

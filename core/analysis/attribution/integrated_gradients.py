@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 import torch
 
 from core.analysis.attribution.ablation_sweep import ModelInput
-from core.analysis.attribution.target_token import OutputTarget
+from core.analysis.attribution.target_token import OutputTarget, output_target, target_rows, true_token
 from core.edits import Patch
 from core.errors import InputError
 from core.model import Model
@@ -53,7 +54,7 @@ def integrated_gradients(
     Raises InputError for a translator without a target, a model that reads no tokens, a baseline of several tokens, and less than one step.
 
     >>> import core
-    >>> from core.analysis.attribution.target_token import OutputTarget
+    >>> from core.analysis.attribution.target_token import OutputTarget, output_target, target_rows, true_token
     >>> logit = OutputTarget(row=2, token=300, activation="none")
     >>> shares = integrated_gradients(core.open_model("gpt-mini"), ModelInput("The cat sat"), logit)
     >>> shares.values.shape, abs(shares.gap) < 0.01
@@ -95,3 +96,40 @@ def integrated_gradients(
             for run in runs:
                 total += run.trace.grad(path)
     return IntegratedGradients(((x - base).numpy() * total).sum(-1) / steps, *change)
+
+
+def written_gradients(
+    model: Model,
+    item: ModelInput,
+    baseline: str | None = None,
+    steps: int = 64,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[int, IntegratedGradients]:
+    """Compute for each written token how much each token that is read adds to its log probability, by the row of the scores that writes it.
+
+    Each is `integrated_gradients` of ln p of that token: the words of a text that a decoder predicts, or of the target that a
+    translator writes, with its end. Stacked, the values are (written token, read token). `progress` is called with the number
+    of written tokens done and of all.
+    Raises InputError for a model that writes nothing, and as `integrated_gradients`.
+
+    >>> import core
+    >>> found = written_gradients(core.open_model("gpt-mini"), ModelInput("The cat sat"), steps=4)
+    >>> sorted(found), found[1].values.shape
+    ([0, 1], (3,))
+    """
+    if not model.can("write"):
+        raise InputError(
+            f"{model.name} writes nothing.",
+            "Attributed is each token that a model writes after others.",
+            "Give integrated_gradients(model, item, output) the output of this model.",
+        )
+    item.check_target(model)
+    run = item.run(model, keep=())
+    tokens = {row: token for row in target_rows(run) if (token := true_token(run, row)) is not None}
+    found: dict[int, IntegratedGradients] = {}
+    for row, token in tokens.items():
+        found[row] = integrated_gradients(model, item, output_target(run, row, token), baseline, steps)
+        if progress is not None:
+            progress(len(found), len(tokens))
+    return found
