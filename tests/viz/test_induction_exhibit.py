@@ -8,7 +8,7 @@ import torch
 
 import core
 from core.edits import ZeroHead
-from viz.course.gpt.induction.data import TINY, Twice, ablations, read_text_twice, read_twice
+from viz.course.gpt.induction.data import TINY, Twice, ablations, path_shares, read_text_twice, read_twice
 from viz.course.gpt.induction.exhibit import (
     Params,
     ablated_heads,
@@ -64,6 +64,14 @@ def test_each_layer_is_needed_and_one_head_is_not(twice: Twice) -> None:
     assert shares["all heads of layer 0"] == pytest.approx(right_symbols(run)[twice.n :].mean(), rel=1e-5)
     assert ablated_heads(Params(), twice).answer == shares["all heads of layer 0"] < 0.01
     assert shares["head 0.0"] > 0.9 and shares["all heads of layer 1"] < 0.01
+
+
+def test_the_first_layer_reaches_the_induction_head_by_its_key(twice: Twice) -> None:
+    shares = path_shares(twice)
+    assert all(each.shape == (2,) for each in shares.values())
+    assert (
+        max(np.abs(shares["query"]).max(), np.abs(shares["value"]).max()) < 0.05 < 0.1 < shares["key"].max()
+    )
 
 
 @pytest.mark.parametrize("string", ["", "abc", "abcdefghi", "a b!c", "abababab"])

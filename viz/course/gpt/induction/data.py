@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis import score_parts
+from core.analysis import make_pair, path_patching, score_parts
 from core.analysis.attention.measures import induction, offset_weight
 from core.edits import ZeroHead
 from core.errors import InputError
@@ -121,6 +121,22 @@ def ablations(twice: Twice) -> Mapping[str, float]:
         edits = [ZeroHead(f"layer.{layer}.self_attn.heads", head) for layer, head in heads]
         shares[name] = float(next_probabilities(model.run(text, keep=(), edits=edits))[twice.n :].mean())
     return shares
+
+
+def path_shares(twice: Twice) -> Mapping[str, np.ndarray]:
+    """Return the share of the logit difference that each head of the first layer restores through one input of the induction head alone.
+
+    The corrupted string has another symbol in place of the looked-up one's first occurrence; measured is the symbol that follows it
+    against the one before it.
+    """
+    model, symbols, at = twice.run.model, twice.symbols, twice.position
+    other = next(each for each in "abcdefghijklmnopqrstuvwxyz" if each not in symbols)
+    text = "".join(symbols * 2)[: twice.query + 1]
+    runs = (model.run(each) for each in (text, text[:at] + other + text[at + 1 :]))
+    pair = make_pair(*runs, answer=symbols[at + 1], foil=symbols[at - 1])
+    layer, head = twice.induction_head
+    receiver = layer % model.config.n_layers, head
+    return {by: path_patching(pair, KIND, receiver, by)[0] for by in ("query", "key", "value")}
 
 
 @dataclass(frozen=True, eq=False)
