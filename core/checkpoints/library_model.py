@@ -90,12 +90,12 @@ class LibraryModel:
         if not isinstance(text, str) or not text.strip():
             raise InputError("The text is empty.", "A run reads one text.", "Type a sentence.")
         source = self._ids(text)
-        written = self._target(target)
-        given = {"input_ids": source} | ({} if written is None else {"decoder_input_ids": written})
+        target_ids = self._target(target)
+        given = {"input_ids": source} | ({} if target_ids is None else {"decoder_input_ids": target_ids})
         heads: dict[str, Array] = {}
         with torch.no_grad(), _eager(self.network), self._hooks(ready(self, edits), heads):
             out = self.network(**given, output_attentions=True, output_hidden_states=True)
-        return LibraryRun(self, text, target, source[0].tolist(), written, out, heads)
+        return LibraryRun(self, text, target, source[0].tolist(), target_ids, out, heads)
 
     def _ids(self, text: str, *, special: bool = True) -> Int[Tensor, "one pos"]:
         """Return the ids of a text, with the marks that its tokenizer puts around it."""
@@ -160,19 +160,19 @@ class LibraryRun(ExternalAttention):
         text: str,
         target: str | None,
         ids: list[int],
-        written: Tensor | None,
+        target_ids: Tensor | None,
         out: Any,
         heads: Mapping[str, Array],
     ) -> None:
         read = _tokens(model, ids)
         parts: dict[str, ExternalAttention] = {}
-        if written is None:
+        if target_ids is None:
             one = ExternalAttention(_patterns(model, out, "attentions"), read, name=model.name)
             parts[one.kinds[0]] = one
             self.ids, self.source, self.side = tuple(ids), None, one.side
             sides = [Kind(name=one.kinds[0], stack="layer")]
         else:
-            self.ids = tuple(written[0].tolist())
+            self.ids = tuple(target_ids[0].tolist())
             own = _tokens(model, self.ids)
             for kind, name, tokens, keys in (
                 ("self", "encoder_attentions", read, None),
@@ -262,7 +262,7 @@ def open_library_model(network: Any, tokenizer: tokenizers.Tokenizer, name: str)
 
 
 def _projections(model: LibraryModel, n_layers: int) -> tuple[str, ...]:
-    """Return the names of the output projections of the heads, one for each layer; none where they are not told by name, or read anything but the heads side by side.
+    """Return the names of the output projections of the heads, one for each layer; none where their names do not show which they are, or where they read anything but the heads side by side.
 
     The part that belongs to one head must depend on the pattern of that head, and on no other pattern of its layer: of the
     first and of the last head this is measured by gradients.
