@@ -11,7 +11,7 @@ from core.analysis.heads.corpus import MEAN, CorpusRow, head_corpus
 from core.analysis.heads.corpus_file import ModelCorpus, Source, shipped_corpus
 from core.reading import corpus_jobs
 from core.reading.corpus_jobs import CorpusProgress
-from viz.number_text import signed
+from viz.number_text import number, signed
 from viz.workspace.find import corpus, pool, scatter
 
 TOY = {"model": "induction-tiny", "kind": "causal", "text": "7 k m x 2 q a 7 k m x 2"}
@@ -55,7 +55,10 @@ def test_the_scatter_has_every_head_between_two_measures():
     assert found is not None
     table = found.kinds["causal"].measures["distance"][..., MEAN]
     place = np.unravel_index(table.argmax(), table.shape)
-    assert f"Highest in “mean distance, tokens” is L{place[0]}.H{place[1]} ({table.max():.2f})" in said(test)
+    assert (
+        f"Highest in “mean distance, tokens” is L{place[0]}.H{place[1]} ({number(table.max(), 3)})"
+        in said(test)
+    )
     trained, bare = scatter.axes(pool.head_survey.survey("induction-tiny")["causal"], None, found, "causal")
     assert trained.keys() >= {"layer", "strongest", "effect"} and "strongest" in bare
     assert np.array_equal(trained["layer"], [[0, 0], [1, 1]])

@@ -43,12 +43,9 @@ FAINT, DEEP = 0.04, 0.7
 """The weight from which a token is shaded, and the opacity of weight 1."""
 IN_A_ROOM, DRAWINGS = 4, 4
 NONE = "{model} has no corpus yet: passages ship with some of the models only. Give lines of your own below, or choose another model."
-CODE = """from core.analysis.heads.corpus_file import shipped_corpus
-
-heads = shipped_corpus({model!r}).kinds[{kind!r}]
-for row in heads.strongest[{layer}][{head}]:
+CODE = """for row in heads.strongest[{layer}][{head}]:
     print(row.weight, row.query_token, row.tokens)
-print(heads.measures["strongest"][{layer}, {head}], heads.controls["untrained"]["strongest"][{layer}, {head}])"""
+print(heads.measures["strongest"][{layer}, {head}], heads.controls["shuffled"]["strongest"][{layer}, {head}])"""
 
 
 def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -> ViewContent:
@@ -71,29 +68,29 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
                 f"## {head.place} :gray[{literal(head.model)}]: {literal(pool.habit(head))}", width="content"
             )
             tiles.look_link(head, "Test it on your drawing" if sees else "Test it on your text", selection)
-        other = _other_head(head)
-        scores = statistics(heads, layer, number)
-        if other is not None:
-            scores = with_other(scores, head, *other)
-        left, right = st.columns([3, 2], gap="large")
-        with left:
-            page_parts.dataframe(scores, hide_index=True, height="content", key="find.corpus.scores")
-            st.caption(_read(corpus, heads, sees=sees))
-        with right:
-            _tokens(f"{what} that give most", heads.queries[layer][number])
-            _tokens(f"{what} that get most", heads.keys[layer][number])
         strongest = heads.strongest[layer][number]
-        st.markdown("#### Strongest rows")
-        if sees:
-            _drawings(head, strongest)
+        if state.presenting():
+            left, right = st.columns([3, 2], gap="large")
+            with left:
+                _strongest(head, strongest[:IN_A_ROOM], sees=sees)
         else:
-            _tables(head, strongest, other)
-        if not state.presenting():
+            other = _other_head(head)
+            scores = statistics(heads, layer, number)
+            if other is not None:
+                scores = with_other(scores, head, *other)
+            left, right = st.columns([3, 2], gap="large")
+            with left:
+                page_parts.dataframe(scores, hide_index=True, height="content", key="find.corpus.scores")
+                st.caption(_read(corpus, heads, sees=sees))
+            _strongest(head, strongest, other, sees=sees)
             st.markdown("#### One passage of each tenth")
             st.caption(
                 "All passages in the order of their largest weight, and the middle one of each tenth: so no example is picked by hand."
             )
             st.markdown(rows_table(heads.deciles[layer][number], tenths=True))
+        with right:
+            _tokens(f"{what} that give most", heads.queries[layer][number])
+            _tokens(f"{what} that get most", heads.keys[layer][number])
     own_lines.show_form(model)
     return ViewContent(
         sentence(heads, head),
@@ -107,7 +104,10 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
                 for name, values in tables.items()
             },
         },
-        CODE.format(model=head.model, kind=head.place.kind, layer=layer, head=number),
+        pool.corpus_code(head.model, head.place.kind, corpus)
+        + (CODE if SHUFFLED in heads.controls else CODE.replace(SHUFFLED, UNTRAINED)).format(
+            layer=layer, head=number
+        ),
     )
 
 
@@ -176,18 +176,26 @@ def with_other(scores: pd.DataFrame, head: Head, other: Head, others: HeadCorpus
     return scores
 
 
-def _tables(head: Head, strongest: Sequence[CorpusRow], other: tuple[Head, HeadCorpus] | None) -> None:
-    """Draw the strongest rows of the head, and of another at its right."""
-    n = IN_A_ROOM if state.presenting() else len(strongest)
-    if other is None:
-        st.markdown(rows_table(strongest[:n]))
-        return
-    second, corpus = other
-    sides = (head, strongest), (second, corpus.strongest[second.place.layer][second.place.head])
-    for column, (one, rows) in zip(st.columns(2, gap="medium"), sides, strict=True):
-        with column:
-            st.markdown(f"**{one.place}** :gray[{literal(one.model)}]")
-            st.markdown(rows_table(rows[:n]))
+def _strongest(
+    head: Head,
+    rows: Sequence[CorpusRow],
+    other: tuple[Head, HeadCorpus] | None = None,
+    *,
+    sees: bool = False,
+) -> None:
+    """Draw the strongest rows of the head, and those of another at its right."""
+    st.markdown("#### Strongest rows")
+    if sees:
+        _drawings(head, rows)
+    elif other is None:
+        st.markdown(rows_table(rows))
+    else:
+        second, corpus = other
+        sides = (head, rows), (second, corpus.strongest[second.place.layer][second.place.head])
+        for column, (one, own) in zip(st.columns(2, gap="medium"), sides, strict=True):
+            with column:
+                st.markdown(f"**{one.place}** :gray[{literal(one.model)}]")
+                st.markdown(rows_table(own))
 
 
 def statistics(heads: HeadCorpus, layer: int, head: int) -> pd.DataFrame:

@@ -26,6 +26,7 @@ from core.errors import InputError
 from core.model import Model
 from core.models import Kind
 from core.reading import bounds
+from core.reading.corpus_jobs import SOURCE
 from core.training.recipe import recipes
 from viz.instruments.picture import patches
 from viz.shell import state
@@ -42,6 +43,15 @@ PATIENCE = 0.2
 """Seconds after which there is a progress line: what is kept comes without one."""
 AT_ANY_RATE = 64 * 2**20
 """Bytes that opening a model of one's own may take for it to be compared unasked."""
+SHIPPED = """from core.analysis.heads.corpus_file import shipped_corpus
+
+heads = shipped_corpus({model!r}).kinds[{kind!r}]
+"""
+OWN_LINES = """import core
+
+model = core.open_model({model!r})
+heads = core.analysis.head_corpus(model, open("lines.txt", encoding="utf-8").read().splitlines())[{kind!r}]
+"""
 MODELS_AT_HAND = 4
 """Models whose corpus is in memory, unpacked."""
 WITH = "find.with"
@@ -331,6 +341,24 @@ def corpus(model: str) -> tuple[ModelCorpus | None, str]:
 def with_corpus() -> list[str]:
     """Return the models that have a corpus."""
     return [name for name in tasks.usable() if input_hints.is_shipped(name) and corpus_path(name).is_file()]
+
+
+def corpus_code(model: str, kind: str, passages: ModelCorpus) -> str:
+    """Return the lines of Python that give `heads`, those of a kind over this corpus."""
+    if passages.sources[0].name == SOURCE:
+        return OWN_LINES.format(model=model, kind=kind)
+    return SHIPPED.format(model=model, kind=kind)
+
+
+def corpus_button(key: str) -> None:
+    """Draw a button that opens the head in view over the corpus."""
+    st.button(
+        "Over a corpus",
+        key=key,
+        type="tertiary",
+        help="The strongest rows of this head, and one passage of each tenth",
+        on_click=lambda: state.write(**{"find.by": "corpus"}),
+    )
 
 
 @lru_cache(MODELS_AT_HAND)

@@ -13,6 +13,7 @@ from core.analysis.heads.corpus import DISTANCE, MEAN, STRONGEST_WEIGHT, UNTRAIN
 from core.analysis.heads.corpus_file import ModelCorpus
 from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
 from viz.labels import head_name
+from viz.number_text import number
 from viz.shell import state
 from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
@@ -28,16 +29,11 @@ LAYER, EFFECT = "layer", "effect"
 MEASURES = HABIT_NAMES | {
     STRONGEST_WEIGHT: "strongest weight of a passage",
     DISTANCE: "mean distance, tokens",
-    EFFECT: "loss without the head, nats per token",
+    EFFECT: "growth of the loss without the head, nats per token",
     LAYER: "layer",
     "spread": "entropy (1 is uniform)",
 }
 """Names of the axes."""
-CODE = """from core.analysis.heads.corpus import MEAN
-from core.analysis.heads.corpus_file import shipped_corpus
-
-heads = shipped_corpus({model!r}).kinds[{kind!r}]
-print(heads.measures[{name!r}][..., MEAN])   # layer, head"""
 SURVEY_CODE = """from core.analysis.heads.head_file import read_heads
 from core.checkpoints.manifest import shipped_folder
 
@@ -85,33 +81,30 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
         rows = [
             (MEASURES[name], float(table[place.layer, place.head]), _control(bare, name, place))
             for name, table in tables.items()
-            if name != LAYER
+            if name != LAYER and (name in (x, y) or not state.presenting())
         ]
         page_parts.dataframe(
             pd.DataFrame(rows, columns=["measure", "score", "untrained"])
             .round(2)
             .dropna(axis="columns", how="all"),
             hide_index=True,
-            height=320,
+            height="content" if state.presenting() else 320,
             key="find.scatter.scores",
             column_config={"measure": st.column_config.TextColumn(width=176)},
         )
         if corpus and not state.presenting():
-            st.button(
-                "Over a corpus",
-                key="find.scatter.corpus",
-                on_click=lambda: state.write(**{"find.by": "corpus"}),
-                help="The strongest rows of this head, and one passage of each tenth",
-            )
+            pool.corpus_button("find.scatter.corpus")
         tiles.look_link(head, "Open in Look", selection)
     if problem:
         st.caption(problem)
-    read = (
-        f"{corpus.kinds[kind].n:,} passages"
-        if corpus and kind in corpus.kinds
-        else f"{measured[kind].n} texts"
-    )
-    code = CODE if corpus and kind in corpus.kinds else SURVEY_CODE
+    name = start if y == LAYER else y
+    if corpus and kind in corpus.kinds:
+        read = f"{corpus.kinds[kind].n:,} passages"
+        value = "heads.effect" if name == EFFECT else f"heads.measures[{name!r}][..., {MEAN}]"
+        code = f"{pool.corpus_code(head.model, kind, corpus)}print({value})   # layer, head"
+    else:
+        read = f"{measured[kind].n} texts"
+        code = SURVEY_CODE.format(model=head.model, kind=kind, name=name)
     return ViewContent(
         _sentence(tables, x, y, labels, head.model, read),
         EQUATION,
@@ -123,7 +116,7 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
             }
         ),
         lambda: {name.replace(" ", "_"): table for name, table in tables.items()},
-        code.format(model=head.model, kind=kind, name=start if y == LAYER else y),
+        code,
     )
 
 
@@ -163,6 +156,6 @@ def _sentence(
         return f"{len(labels)} heads of {model}."
     high, low = float(tables[name].max()), float(tables[name].min())
     return (
-        f"{len(labels)} heads of {model} on {read}. Highest in “{MEASURES[name]}” is {most} ({high:.2f}), lowest {least} ({low:.2f}); "
-        f"the median head has {float(np.median(tables[name])):.2f}."
+        f"{len(labels)} heads of {model} on {read}. Highest in “{MEASURES[name]}” is {most} ({number(high, 3)}), lowest {least} ({number(low, 3)}); "
+        f"the median head has {number(float(np.median(tables[name])), 3)}."
     )
