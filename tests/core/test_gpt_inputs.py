@@ -14,8 +14,8 @@ from core.data.gpt_inputs import (
     CHOICE,
     CLASSIFICATION,
     ENTAILMENT,
-    MARKS,
     SIMILARITY,
+    SPECIAL_TOKENS,
     TASKS,
     combined_loss,
     extract_positions,
@@ -76,20 +76,26 @@ def tuned(body):
 def test_the_rows_of_four_tasks_token_by_token():
     """C103."""
     a, b, c = ["x", "y"], ["z"], ["w", "v"]
-    s, d, e = MARKS
-    assert input_rows(CLASSIFICATION, [a], MARKS) == ((s, "x", "y", e),)
-    assert input_rows(ENTAILMENT, [a, b], MARKS) == ((s, "x", "y", d, "z", e),)
-    assert input_rows(SIMILARITY, [a, b], MARKS) == ((s, "x", "y", d, "z", e), (s, "z", d, "x", "y", e))
-    assert input_rows(CHOICE, [a, b, c], MARKS) == ((s, "x", "y", d, "z", e), (s, "x", "y", d, "w", "v", e))
+    s, d, e = SPECIAL_TOKENS
+    assert input_rows(CLASSIFICATION, [a], SPECIAL_TOKENS) == ((s, "x", "y", e),)
+    assert input_rows(ENTAILMENT, [a, b], SPECIAL_TOKENS) == ((s, "x", "y", d, "z", e),)
+    assert input_rows(SIMILARITY, [a, b], SPECIAL_TOKENS) == (
+        (s, "x", "y", d, "z", e),
+        (s, "z", d, "x", "y", e),
+    )
+    assert input_rows(CHOICE, [a, b, c], SPECIAL_TOKENS) == (
+        (s, "x", "y", d, "z", e),
+        (s, "x", "y", d, "w", "v", e),
+    )
     for n in range(2, 7):
-        made = input_rows(CHOICE, [a, *[b] * n], MARKS)
+        made = input_rows(CHOICE, [a, *[b] * n], SPECIAL_TOKENS)
         assert len(made) == n == n_rows(CHOICE, n) and all(
             row[place] == e for row, place in zip(made, extract_positions(made), strict=True)
         )
     assert [n_rows(task) for task in TASKS[:3]] == [1, 1, 2]
     for task, n in ((CLASSIFICATION, 2), (ENTAILMENT, 1), (SIMILARITY, 3), (CHOICE, 2), ("moon", 1)):
         with pytest.raises(InputError):
-            input_rows(task, [a] * n, MARKS)
+            input_rows(task, [a] * n, SPECIAL_TOKENS)
 
 
 def test_what_the_head_says_by_hand():
