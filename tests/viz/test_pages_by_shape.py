@@ -57,6 +57,8 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "find-map": ("find", {"find.by": "map"}),
     "find-kinds": ("find", {"find.by": "kinds"}),
     "find-sketch": ("find", {"find.by": "sketch"}),
+    "find-scatter": ("find", {"find.by": "scatter"}),
+    "find-corpus": ("find", {"find.by": "corpus"}),
     "be_the_head": ("be_the_head", {}),
     "whole_model": ("whole_model", {}),
     "your_model": ("your_model", {}),
