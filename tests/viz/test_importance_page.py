@@ -20,6 +20,7 @@ from core.analysis.attribution.ablation_sweep import (
     gradient_estimates,
 )
 from core.analysis.attribution.importance import ablation_losses
+from core.analysis.attribution.integrated_gradients import integrated_gradients
 from core.analysis.attribution.means import mean_outputs
 from core.analysis.attribution.patching import (
     KEEP,
@@ -37,9 +38,9 @@ from core.model import Model
 from core.run import Run
 from core.serving.engine import Engine
 from viz.labels import head_name
-from viz.number_text import signed
+from viz.number_text import signed, true_minus
 from viz.workspace.importance import page as importance
-from viz.workspace.importance import work
+from viz.workspace.importance import words, work
 from viz.workspace.shared import target_picker
 
 TEXT = "The animal was tired."
@@ -134,8 +135,8 @@ def test_the_head_of_the_link_is_chosen_and_goes_on_to_the_other_pages(engine):
     test = page(model="tiny-gpt", text=TEXT, kind="causal", layer="1", head="2")
     header, _ = picture(test)
     assert header["selected"] == [1, 2] and "Without L1.H2" in said(test)
-    for words, slug in (("[Switch L1.H2 off and watch]", "what_if"), ("[See where L1.H2 looks]", "look")):
-        link = said(test).partition(f"{words}(/{slug}?")[2].partition(")")[0]
+    for label, slug in (("[Switch L1.H2 off and watch]", "what_if"), ("[See where L1.H2 looks]", "look")):
+        link = said(test).partition(f"{label}(/{slug}?")[2].partition(")")[0]
         assert {"model=tiny-gpt", "kind=causal", "layer=1", "head=2", "text=The+animal+was+tired."} <= set(
             link.split("&")
         )
@@ -154,10 +155,10 @@ def test_over_many_sentences_it_is_the_rise_of_the_loss(engine):
 @pytest.mark.parametrize(
     ("model", "text", "n"),
     [
-        ("tiny-gpt", TEXT, 6),
+        ("tiny-gpt", TEXT, 7),
         ("tiny-translator", TEXT, 4),
-        ("tiny-bert", "She has a [MASK] car.", 6),
-        ("tiny-albert", "She has a [MASK] car.", 6),
+        ("tiny-bert", "She has a [MASK] car.", 7),
+        ("tiny-albert", "She has a [MASK] car.", 7),
     ],
 )
 def test_words_are_read_in_every_way_and_taken_away(engine, model, text, n):
@@ -177,6 +178,12 @@ def test_words_are_read_in_every_way_and_taken_away(engine, model, text, n):
     worth = np.maximum(drops, 0)
     np.testing.assert_allclose(values[-1], worth / worth.sum(), atol=1e-4)
     assert "Left out of attention everywhere" in said(test)
+    if n == 7:
+        found = integrated_gradients(reader, item, asked, steps=words.STEPS)
+        sizes = np.abs(found.values[: values.shape[1]])
+        np.testing.assert_allclose(values[-2], sizes / sizes.sum(), atol=1e-4)
+        test.session_state["fold:importance.words.equation"] = True
+        assert true_minus(f"add up to {found.values.sum():.3f}; the output goes from") in said(test.run())
 
 
 def parting(model: Model, clean: Run) -> Iterator[tuple[str, Pair]]:
@@ -243,8 +250,8 @@ def test_position_answer_foil_and_quantity_are_chosen(engine):
         np.testing.assert_allclose(picture(test)[1], patch_grid(pair, over), atol=1e-4)
         assert f"(logit difference {signed(pair.values[0], '+.2f')}" in said(test)
     test = page(**link, **chosen, importance__patch__words="was the")
-    words = make_pair(clean, corrupted, 4, reader.token_id("was"), reader.token_id("the"))
-    np.testing.assert_allclose(picture(test)[1], patch_grid(words), atol=1e-4)
+    typed = make_pair(clean, corrupted, 4, reader.token_id("was"), reader.token_id("the"))
+    np.testing.assert_allclose(picture(test)[1], patch_grid(typed), atol=1e-4)
 
 
 def test_sentences_that_cannot_be_patched_are_told(engine):

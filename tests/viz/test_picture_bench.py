@@ -14,6 +14,7 @@ from core.analysis.attention.aggregate import rollout
 from core.analysis.attribution import ablation_sweep, erasing
 from core.analysis.attribution.ablation_sweep import ModelInput
 from core.analysis.attribution.importance import mean_loss
+from core.analysis.attribution.integrated_gradients import integrated_gradients
 from core.analysis.attribution.patching import KEEP, make_pair, position_patch, restored_share
 from core.analysis.attribution.target_token import OutputTarget
 from core.analysis.attribution.token_importance import input_gradient, key_mask
@@ -122,6 +123,7 @@ def test_patches_are_read_in_every_way_and_erased(model: Model, asked: OutputTar
         "attention": share(weights[-1, :, 0].mean(0)),
         "rollout": share(rollout(weights)[-1, 0]),
         "gradient × input": input_gradient(model, item, asked),
+        "integrated gradients": share(np.abs(integrated_gradients(model, item, asked, steps=32).values)),
         "patch painted over": share(
             np.maximum([0, *(without(erasing.patch_occlusion(model, key)) for key in range(1, 50))], 0)
         ),

@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.analysis.attribution import erasing
 from core.analysis.attribution.ablation_sweep import ModelInput
+from core.analysis.attribution.integrated_gradients import IntegratedGradients, integrated_gradients
 from core.analysis.attribution.target_token import OutputTarget, read_positions
 from core.analysis.attribution.token_importance import (
     KEEP,
@@ -26,7 +27,7 @@ from viz.charts import marks
 from viz.instruments import heatmap
 from viz.instruments.picture import patches
 from viz.labels import distinct, percent
-from viz.number_text import signed
+from viz.number_text import signed, true_minus
 from viz.shell.pages import Page
 from viz.shell.selection import Selection
 from viz.widgets import engine_client, page_parts
@@ -36,13 +37,14 @@ from viz.workspace.importance.work import cost, each, short
 from viz.workspace.shared import model_run, target_picker
 
 GRADIENT, INPUT, TAKEN = "gradient-weighted", "gradient × input", "word ablated"
+INTEGRATED, STEPS = "integrated gradients", 32
 HINT = "Choose one, point at a patch for its share."
 PAINTED, PATCH = "patch painted over", "patch ablated"
-SHARES = r"s_j \propto \textstyle\sum_h a_{rj}, \quad \text{rollout}_{rj}, \quad \sum_h a_{rj} \lVert v_j W_O \rVert, \quad \sum_{\ell,h,i} \max\left(0, a_{ij} \tfrac{\partial f}{\partial a_{ij}}\right), \quad \left| x_j \cdot \tfrac{\partial f}{\partial x_j} \right|, \quad \max(0, f - f_{\setminus j})"
+SHARES = r"s_j \propto \textstyle\sum_h a_{rj}, \quad \text{rollout}_{rj}, \quad \sum_h a_{rj} \lVert v_j W_O \rVert, \quad \sum_{\ell,h,i} \max\left(0, a_{ij} \tfrac{\partial f}{\partial a_{ij}}\right), \quad \left| x_j \cdot \tfrac{\partial f}{\partial x_j} \right|, \quad \left| x_j \cdot \textstyle\int_0^1 \tfrac{\partial f}{\partial x_j}(\alpha x) \, d\alpha \right|, \quad \max(0, f - f_{\setminus j})"
 ON_PICTURES = (
     "Each picture shares out one whole among the patches and the class token. **attention**: what the last layer's heads give each patch when the class token looks, on average. "
     "**rollout**: attention followed through all layers, as if nothing else mixed the vectors. **value-weighted**: each weight times the length of what it brings. **gradient-weighted** "
-    "(attention × gradient): the weights of all layers, each times how steeply it drives the class. **gradient × input**: each patch's vector times how steeply it drives the class, without a sign. "
+    "(attention × gradient): the weights of all layers, each times how steeply it drives the class. **gradient × input**: each patch's vector times how steeply it drives the class, without a sign. **integrated gradients**: the same, the slope averaged on the way from vectors of zeros to these; with their signs they add up to the change on that way. "
     "**patch painted over**: the patch is made black, as the ground is, and the fall of ln p is its share; a patch that is black already has none. **patch ablated**: nothing may look at this place any more, in any layer.\n\n"
     "The pictures differ, and that is the point: a weight is where a head looks, not what the output rests on. The last two are experiments, but they too have a view of their own: a picture with a black hole is "
     "one that the model never saw in training, and two patches that say the same can each be missed."
@@ -51,11 +53,14 @@ CODE = """import core
 from core.analysis.attribution.target_token import OutputTarget, read_positions
 from core.analysis.attribution import erasing
 from core.analysis.attribution.ablation_sweep import ModelInput
+from core.analysis.attribution.integrated_gradients import IntegratedGradients, integrated_gradients
+from core.analysis.attribution.integrated_gradients import integrated_gradients
 from core.analysis.attribution.token_importance import attention_gradient, key_mask, attention_shares
 
 model, item = core.open_model({model!r}), ModelInput({text!r}{target})
 asked = OutputTarget(row={row}, token={token}, against={against}{activation})
 print(attention_shares(item.run(model), asked, {kind!r}), attention_gradient(model, item, asked, {kind!r}))
+print(integrated_gradients(model, item, asked, steps=32))
 print([asked.value(item.run(model, edits=[key_mask(model, {kind!r}, key)]).scores) for key in range({n})])"""
 
 
@@ -119,6 +124,7 @@ def readings(
         found[INPUT] = engine_client.submit(
             ("importance.words.input", *here, target), lambda: input_gradient(model, item, target), 3 * one
         )[:n]
+        found[INTEGRATED] = _share(_integrated(selection, run, target).values[:n])
     plain, picture = target.value(run.scores), patches.reads_patches(model)
 
     def falls(edit: Callable[[int], Edit], name: str) -> np.ndarray:
@@ -136,6 +142,22 @@ def readings(
         found[PAINTED] = _worth(np.where(np.arange(n) > 0, painted, 0.0))
     found[PATCH if picture else TAKEN] = _worth(drops)
     return found, drops, side.tokens[:n]
+
+
+def _integrated(selection: Selection, run: Run, target: OutputTarget) -> IntegratedGradients:
+    """Return the integrated gradients of the number for each token or patch."""
+    item = ModelInput(selection.text, run.target_text)
+    return engine_client.submit(
+        ("importance.words.integrated", selection.model, selection.text, run.target_text, target),
+        lambda: integrated_gradients(run.model, item, target, steps=STEPS),
+        3 * STEPS * cost(run),
+    )
+
+
+def _share(values: np.ndarray) -> np.ndarray:
+    """Return the sizes of values as shares of their sum."""
+    sizes = np.abs(values)
+    return sizes / (sizes.sum() or 1.0)
 
 
 def _worth(drops: np.ndarray) -> np.ndarray:
@@ -184,13 +206,20 @@ def _folds(
         if fold.open:
             page_parts.equation(SHARES)
             page_parts.dataframe(_frame(shares, drops, words), hide_index=True, key="importance.words.rows")
+            if INTEGRATED in shares:
+                found = _integrated(selection, run, question)
+                st.text(
+                    true_minus(
+                        f"Integrated gradients, with their signs, add up to {found.values.sum():.3f}; the output goes from {found.baseline_output:.3f}, all vectors being zero, to {found.output:.3f}, by {found.output - found.baseline_output:.3f}. The gap is that of {STEPS} steps."
+                    )
+                )
     with page_parts.fold(page_parts.LOOKING, "importance.words.looking") as fold:
         if fold.open:
             st.markdown(
                 ON_PICTURES
                 if patches.reads_patches(run.model)
                 else "Each row adds up to 100% over the words. **attention**: what the last layer's heads give each word, on average. **rollout**: attention followed through all layers, as if nothing else mixed the vectors. **value-weighted**: each weight times the length of the value that it brings; a large weight on a value near zero changes nothing. "
-                "**gradient-weighted** (attention × gradient): the weights of all layers, each times the slope of the chosen word's logit with respect to it. **gradient × input**: the vector of each word times the slope of the logit with respect to it. **word ablated**: this word is masked for all others in every layer, and the fall of ln p is its share.\n\nThe rows differ, and that is the point: a weight shows where a head attends, not what the output depends on. The last row is an experiment, but it has limits as well: the word stays in its place and goes on through the residual stream, only attention to it is cut; and of two words with the same information each can be removed without effect."
+                "**gradient-weighted** (attention × gradient): the weights of all layers, each times the slope of the chosen word's logit with respect to it. **gradient × input**: the vector of each word times the slope of the logit with respect to it. **integrated gradients**: the same, the slope averaged on the way from vectors of zeros to those of the text; with their signs they add up to the change of the output on that way. **word ablated**: this word is masked for all others in every layer, and the fall of ln p is its share.\n\nThe rows differ, and that is the point: a weight shows where a head attends, not what the output depends on. The last row is an experiment, but it has limits as well: the word stays in its place and goes on through the residual stream, only attention to it is cut; and of two words with the same information each can be removed without effect."
             )
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: _frame(shares, drops, words), "importance.words")
