@@ -55,7 +55,6 @@ VERBS = frozenset(IMPERATIVES.split())
 
 NAMES = {
     "viz/course": 609,
-    "viz/workspace": 45,
 }
 """How many functions, classes, parameters, attributes, constants and modules of a package may still be named by one of the words."""
 DOCSTRINGS = {

@@ -82,7 +82,7 @@ def test_what_is_held_is_what_a_decoding_holds(model):
     for step in decode(model, text, max_new_tokens=4):
         found = cached_arrays(model, first + step.index, n_text)
         assert sum(each.nbytes for each in found) == step.cache_bytes
-    keys = [each for each in found if each.kind == "causal" and each.what == "keys"]
+    keys = [each for each in found if each.kind == "causal" and each.part == "keys"]
     shape = (1, model.config.n_heads, first + step.index, model.config.d_head)
     assert [each.shape for each in keys] == [shape] * (
         model.config.n_layers if model.name != "bahdanau" else 0
@@ -107,7 +107,7 @@ def test_times_come_one_by_one_by_the_clock_given(name):
     assert next(rows) == next(timed(model, [3], [1], source=[3], clock=lambda: float(next(ticks))))
     used = next(ticks)
     row = next(rows)
-    assert (row.n, row.cached, row.anew) == (5, 1.0, 1.0) and next(
+    assert (row.n, row.cached, row.uncached) == (5, 1.0, 1.0) and next(
         ticks
     ) == used + 1 + 2 * 2 * 3  # a warm one and two, twice
     assert list(rows) == [] and not torch.is_inference_mode_enabled()

@@ -56,9 +56,9 @@ def test_the_tree_has_a_node_for_each_beginning(engine):
 
 def test_a_branch_that_another_goes_through_is_not_kept_beside_it():
     short, long, fork = Branch((), 4), Branch((), 9), Branch(((3, 7),), 6)
-    assert forks._within(short, long) and not forks._within(long, short)
+    assert forks._contains(short, long) and not forks._contains(long, short)
     assert (
-        not forks._within(short, fork)
-        and forks._within(Branch((), 3), fork)
-        and forks._within(Branch(((3, 7),), 5), fork)
+        not forks._contains(short, fork)
+        and forks._contains(Branch((), 3), fork)
+        and forks._contains(Branch(((3, 7),), 5), fork)
     )

@@ -70,7 +70,7 @@ def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) 
 def test_the_models_page_draws_each_score_beside_its_baselines() -> None:
     drawn_rows: set[str] = set()
     for model in page.compute():
-        test = drawn("models", **{page.WHICH: model.name})
+        test = drawn("models", **{page.IN_VIEW: model.name})
         assert not test.exception and [element.value.replace("\\", "") for element in test.header] == [
             model.name
         ]
@@ -94,7 +94,7 @@ def test_models_stand_in_groups_by_family() -> None:
         "bert-mini",
         "bigbird-mini",
     }
-    test = drawn("models", **{page.WHICH: "copy-gru"})
+    test = drawn("models", **{page.IN_VIEW: "copy-gru"})
     (group,) = [pills for pills in test.button_group if pills.key == "models.group"]
     assert group.value == page.TOYS and len(group.options) == 6
     group.set_value(page.DECODERS).run()
@@ -118,7 +118,7 @@ def test_two_models_are_compared_side_by_side() -> None:
 
 
 def test_the_card_of_a_model_is_shown_with_its_curve_and_its_heads() -> None:
-    test = drawn("models", **{page.WHICH: "gpt-mini"})
+    test = drawn("models", **{page.IN_VIEW: "gpt-mini"})
     before = len(test.get("vega_lite_chart"))
     test.session_state["fold:models.gpt-mini"] = True
     test.run()

@@ -38,7 +38,7 @@ def show(model: Model, text: str) -> None:
     with page_parts.fold("Every array in the KV cache", "decode.cache.arrays") as opened:
         if opened.open:
             table = pd.DataFrame(
-                [(e.layer, e.kind, e.what, " x ".join(map(str, e.shape)), e.nbytes) for e in arrays],
+                [(e.layer, e.kind, e.part, " x ".join(map(str, e.shape)), e.nbytes) for e in arrays],
                 columns=["layer", "attention", "what", "shape", "bytes"],
             )
             page_parts.dataframe(table, hide_index=True, key="decode.cache.table")
@@ -111,7 +111,7 @@ def _measured(model: Model, lengths: list[int], source: int) -> None:
             known[model.name].append(row)
             bar.progress(
                 i / len(lengths),
-                f"{row.n:,} tokens: {1e3 * row.cached:.1f} ms with the cache, {1e3 * row.anew:.1f} ms without",
+                f"{row.n:,} tokens: {1e3 * row.cached:.1f} ms with the cache, {1e3 * row.uncached:.1f} ms without",
             )
         bar.empty()
     if rows := known.get(model.name):
@@ -120,7 +120,7 @@ def _measured(model: Model, lengths: list[int], source: int) -> None:
                 pd.DataFrame(
                     {
                         WAYS[True]: [1e3 * row.cached for row in rows],
-                        WAYS[False]: [1e3 * row.anew for row in rows],
+                        WAYS[False]: [1e3 * row.uncached for row in rows],
                     },
                     [row.n for row in rows],
                 ),
@@ -133,5 +133,5 @@ def _measured(model: Model, lengths: list[int], source: int) -> None:
         )
         last = rows[-1]
         page_parts.summary(
-            f"On this server, just now: token {last.n:,} took {1e3 * last.cached:.1f} ms with the cache and {1e3 * last.anew:.1f} ms without it. Nothing else was computed meanwhile; the machine may have other work."
+            f"On this server, just now: token {last.n:,} took {1e3 * last.cached:.1f} ms with the cache and {1e3 * last.uncached:.1f} ms without it. Nothing else was computed meanwhile; the machine may have other work."
         )

@@ -20,12 +20,12 @@ from core.models import Batch
 
 @dataclass(frozen=True)
 class CachedArray:
-    """One array of a cache: `what` it is ("keys", "values", or a state's name), of which `layer` and `kind` of
+    """One array of a cache: its `part` ("keys", "values", or a state's name), of which `layer` and `kind` of
     attention ("causal", "cross"; "" of a recurrent state), its `shape` (batch head key d_head), its bytes."""
 
     layer: int | None
     kind: str
-    what: str
+    part: str
     shape: tuple[int, ...]
     nbytes: int
 
@@ -39,7 +39,7 @@ def cached_arrays(model: Model, n: int, source: int = 1) -> tuple[CachedArray, .
     >>> import core
     >>> found = cached_arrays(core.open_model("prompt-tiny"), 5)
     >>> found[0], sum(each.nbytes for each in found)
-    (CachedArray(layer=0, kind='causal', what='keys', shape=(1, 4, 5, 16), nbytes=1280), 7680)
+    (CachedArray(layer=0, kind='causal', part='keys', shape=(1, 4, 5, 16), nbytes=1280), 7680)
     """
     _check(model, [n], source)
     cache = _Reading(model, [0] * n, [0] * source).filled(n)
@@ -50,10 +50,10 @@ def cached_arrays(model: Model, n: int, source: int = 1) -> tuple[CachedArray, .
         ("cross", cache.cross_attn),
     )
     return tuple(
-        CachedArray(layer, kind, what, tuple(value.shape), value.nbytes)
+        CachedArray(layer, kind, part, tuple(value.shape), value.nbytes)
         for layer in range(len(cache.self_attn))
         for kind, each in stores
-        for what, value in zip(("keys", "values"), each[layer].tensors() or (), strict=False)
+        for part, value in zip(("keys", "values"), each[layer].tensors() or (), strict=False)
     )
 
 
@@ -119,7 +119,7 @@ class Timing:
 
     n: int
     cached: float
-    anew: float
+    uncached: float
 
 
 def timed(
@@ -156,10 +156,10 @@ def _timings(
 ) -> Iterator[Timing]:
     for n in lengths:
         before = reading.filled(n - 1)
-        kept, anew = (
+        kept, uncached = (
             [reading.seconds(n, cache, clock) for _ in range(1 + repeats)][1:] for cache in (before, None)
         )
-        yield Timing(n, median(kept), median(anew))
+        yield Timing(n, median(kept), median(uncached))
 
 
 class _Reading:
@@ -167,12 +167,12 @@ class _Reading:
 
     def __init__(self, model: Model, ids: Sequence[int], source: Sequence[int]) -> None:
         self._network, self._ids = model.network, torch.tensor([list(ids)])
-        self._given, self._more = Batch(ids=self._ids, real=self._ids >= 0), {}
+        self._batch, self._more = Batch(ids=self._ids, real=self._ids >= 0), {}
         if model.spec.has_source:
             words = torch.tensor([list(source)])
-            self._given = replace(self._given, source=words, source_real=words >= 0)
+            self._batch = replace(self._batch, source=words, source_real=words >= 0)
             with torch.inference_mode():
-                self._more = {"memory": self._network.encode(self._given)}
+                self._more = {"memory": self._network.encode(self._batch)}
 
     @torch.inference_mode()
     def filled(self, n: int) -> Any:
@@ -193,7 +193,7 @@ class _Reading:
     def _forward(self, first: int, last: int, cache: Any) -> Tensor:
         ids = self._ids[:, first:last]
         return self._network(
-            replace(self._given, ids=ids, real=torch.ones_like(ids, dtype=torch.bool)),
+            replace(self._batch, ids=ids, real=torch.ones_like(ids, dtype=torch.bool)),
             cache=cache,
             **self._more,
         )

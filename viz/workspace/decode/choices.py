@@ -33,7 +33,7 @@ def choices(game: Round, n: int = CHOICES) -> tuple[str, ...]:
     found = [game.own.text] if game.typed(game.own.text) == game.own.ids else []
     ranked = _words(game, 3 ** (n - 1))
     bands = [ranked[:1], *(ranked[3**band : 3 ** (band + 1)] for band in range(n - 1))][len(found) :]
-    drawn = [_drawn(game, ids, lot) for ids in bands if ids]
+    drawn = [_sample(game, ids, lot) for ids in bands if ids]
     ends = _ends(game, [index for ids in drawn for index in ids])
     for ids in drawn:
         words = [game.prompt.name(index).strip() for index in sorted(ids, key=lambda index: not ends[index])]
@@ -47,7 +47,7 @@ def _words(game: Round, n: int) -> list[int]:
     return list(islice((index for index in likely if game.typed(game.prompt.name(index)) == (index,)), n))
 
 
-def _drawn(game: Round, ids: Sequence[int], lot: np.random.Generator) -> list[int]:
+def _sample(game: Round, ids: Sequence[int], lot: np.random.Generator) -> list[int]:
     p = game.distribution[list(ids)]
     return lot.choice(ids, size=min(TRIES, len(ids)), replace=False, p=p / p.sum()).tolist()
 

@@ -18,16 +18,16 @@ SHARE = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_val
 
 
 def show(
-    comparison: Comparison, given: str, on_none: Callable[[], None], length_penalty: float | None = None
+    comparison: Comparison, prompt: str, on_none: Callable[[], None], length_penalty: float | None = None
 ) -> None:
-    """Draw the sentence, the common beginning, both continuations and their sums. `given` is the prompt, `on_none` ends it."""
+    """Draw the sentence, the common beginning, both continuations and their sums. `on_none` ends it."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**A and B compared**", width="content")
         st.button("Compare no more", key="decode.compare.none", on_click=on_none)
     page_parts.summary(sentence(comparison))
     if more := caution(comparison, length_penalty):
         page_parts.summary(more)
-    begun = tail("".join((given, *(one.token for one in comparison.common))), 70)
+    begun = tail("".join((prompt, *(one.token for one in comparison.common))), 70)
     if begun:
         st.text(
             f"Both begin with “{begun}”"
@@ -106,9 +106,11 @@ def continuations(comparison: Comparison) -> pd.DataFrame:
     """Return the rows after the common beginning: the token of each, and its probability; empty where one has ended before."""
     rows, first = max(len(comparison.a.tokens), len(comparison.b.tokens)), len(comparison.common) + 1
 
-    def column(own: Sequence[ScoredToken]) -> tuple[list[str], list[float | None]]:
-        missing = rows - len(own)
-        return [visible(one.token) for one in own] + [""] * missing, [one.p for one in own] + [None] * missing
+    def column(tokens: Sequence[ScoredToken]) -> tuple[list[str], list[float | None]]:
+        missing = rows - len(tokens)
+        return [visible(one.token) for one in tokens] + [""] * missing, [one.p for one in tokens] + [
+            None
+        ] * missing
 
     (a, p), (b, q) = column(comparison.a.tokens), column(comparison.b.tokens)
     return pd.DataFrame({"token": range(first, first + rows), "A": a, "p, A": p, "B": b, "p, B": q})

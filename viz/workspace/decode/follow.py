@@ -16,7 +16,7 @@ from viz.workspace.decode import forks, pictures
 
 KEY = "decode.beam.tree"
 NODE, OTHER = "decode.node", "decode.other"
-_OF = "decode.node.of"
+_SEARCH = "decode.node.of"
 FATES = {
     "best": "on the way to {}",
     "pruned": "pruned",
@@ -29,11 +29,11 @@ Path = tuple[int, ...]
 def nodes_in_link(data: Any, search: object) -> tuple[int | None, int | None]:
     """Return the nodes of the link, followed and compared with, if this tree has them. They mean nothing in another `search`, where they are forgotten."""
     wanted = tuple(state.read(name, -1, state.whole_number(0, 10**6)) for name in (NODE, OTHER))
-    before = st.session_state.get(_OF)
+    before = st.session_state.get(_SEARCH)
     if before and before[0] != search and before[1] == wanted:
         state.write(**{NODE: None, OTHER: None})
         wanted = (-1, -1)
-    st.session_state[_OF] = search, wanted
+    st.session_state[_SEARCH] = search, wanted
     node, other = (one if 0 <= one < len(data.last.tree.nodes) else None for one in wanted)
     return node, other
 

@@ -30,7 +30,9 @@ def show(model: Model, text: str) -> None:
     text = model_run.readable_part(model, text, runs=8)  # both texts are read, and one is written anew
     reads = model.spec.has_source
     label = "What should be written" if reads else "How the text really goes on"
-    target = controls.text(label, "target" if reads else "decode.goes", RIGHT.get(text) or _own(model, text))
+    target = controls.text(
+        label, "target" if reads else "decode.goes", RIGHT.get(text) or _opening(model, text)
+    )
     found: Forcing = engine_client.submit(
         ("decode.forcing", model.name, text, target),
         lambda: compare_forcing(model, text, target),
@@ -56,7 +58,7 @@ def show(model: Model, text: str) -> None:
     )
 
 
-def _own(model: Model, text: str) -> str:
+def _opening(model: Model, text: str) -> str:
     """Return the model's own words, where we have no better ones."""
     return engine_client.run(model.name, text).target_text or "" if model.spec.has_source else " and"
 

@@ -20,8 +20,8 @@ from viz.shell import state
 Forced = tuple[tuple[int, int], ...]
 MOST_BRANCHES = 24
 OTHER = "decode.with"
-_SEEN = "decode.seen"
-WHY = {
+_VISITED = "decode.seen"
+REASONS = {
     "forced": "put in by you",
     "draw": "drawn",
     "argmax": "the most probable",
@@ -99,7 +99,7 @@ def tried() -> tuple[Branch, ...]:
 
 def branch_to_keep(model: str, text: str, strategy: object, now: Branch) -> Branch:
     """Return the branch in view with as many steps of it as this visitor has seen: the part that is kept when it is left."""
-    seen = st.session_state.setdefault(_SEEN, {})
+    seen = st.session_state.setdefault(_VISITED, {})
     place = (model, text, strategy, now.force)
     seen[place] = max(now.n, seen.get(place, 0))
     return replace(now, n=seen[place])
@@ -107,11 +107,11 @@ def branch_to_keep(model: str, text: str, strategy: object, now: Branch) -> Bran
 
 def go(now: Branch, to: Branch) -> None:
     """Go from one branch (see `left`) to another; the one that is left is remembered, if the other does not go through all of it."""
-    kept = [branch for branch in tried() if not _within(branch, now) and not _within(branch, to)]
-    link(to, [*kept, *([] if _within(now, to) else [now])])
+    kept = [branch for branch in tried() if not _contains(branch, now) and not _contains(branch, to)]
+    link(to, [*kept, *([] if _contains(now, to) else [now])])
 
 
-def _within(branch: Branch, other: Branch) -> bool:
+def _contains(branch: Branch, other: Branch) -> bool:
     """Return whether `other` goes through all of `branch`."""
     return branch.n <= other.n and branch.force == tuple(pair for pair in other.force if pair[0] < branch.n)
 
@@ -167,7 +167,7 @@ def twigs_of(places: Sequence[TreeNode], now: tuple[int, ...]) -> list[Twig]:
         total.append(step.logprob + (total[place.parent] if place.parent >= 0 else 0.0))
         here = len(step.ids) <= len(now) and now[: len(step.ids)] == step.ids
         state = "now" if step.ids == now else "best" if here else "open"
-        why = WHY.get(step.chosen_by, step.chosen_by)
+        why = REASONS.get(step.chosen_by, step.chosen_by)
         says = (
             f"{why}, {step.surprise:.2f} bits of surprisal; after the prompt ln p = {total[-1]:.2f}".replace(
                 "= -", "= \u2212"

@@ -26,7 +26,7 @@ from viz.workspace.shared import one_vector
 ROWS, IN_A_ROOM = 10, 5
 """Candidates that are listed; in present mode fewer, so that the page fits its window."""
 CANDIDATES, TIMELINE = "decode.candidates", "decode.timeline"
-WHY = {"forced": "put in by you", "draw": "drawn", "rule": "always written first"}
+REASONS = {"forced": "put in by you", "draw": "drawn", "rule": "always written first"}
 ONE = replace(WRITING, spreads=WRITING.spreads.replace("words", "tokens"))
 MANY = Sentences(
     **{
@@ -184,7 +184,9 @@ def candidate_way(candidate: Candidate, step: Step) -> Way:
 def moments(steps: Sequence[Step]) -> list[Moment]:
     """Return the steps as the timeline shows them."""
     return [
-        Moment(s.token, float(np.exp(s.logprob)), s.surprise, s.entropy / np.log(2), WHY.get(s.chosen_by, ""))
+        Moment(
+            s.token, float(np.exp(s.logprob)), s.surprise, s.entropy / np.log(2), REASONS.get(s.chosen_by, "")
+        )
         for s in steps
     ]
 

@@ -33,13 +33,13 @@ def show(model: Model, text: str) -> None:
     if KIND.get(model.name) == "prompt":
         _toy(model, text)
     else:
-        _asked(model)
+        _task(model)
     with page_parts.fold("The input of GPT-1: rows with special tokens", "decode.prompts.rows") as opened:
         if opened.open:
             _rows(model)
 
 
-def _asked(model: Model) -> None:
+def _task(model: Model) -> None:
     titles = [f"{TEMPLATES[task.template].title}: {tail(task.prompt.splitlines()[-1], 56)}" for task in ASKED]
     number = titles.index(controls.select("A task", titles, "decode.task", titles[0]))
     task = ASKED[number]
@@ -109,13 +109,13 @@ def _toy(model: Model, text: str) -> None:
     for toy in toy_prompts(letters):
         wrote = engine_client.submit(
             ("decode.toy", model.name, toy.prompt),
-            lambda toy=toy: _written(model, toy.prompt, len(toy.answer) + 2),
+            lambda toy=toy: _write(model, toy.prompt, len(toy.answer) + 2),
             cost=200,
         )
         st.text(f"{toy.prompt} → {wrote}  ({'right' if wrote == toy.answer else f'wanted: {toy.answer}'})")
 
 
-def _written(model: Model, prompt: str, most: int) -> str:
+def _write(model: Model, prompt: str, most: int) -> str:
     return "".join(
         step.token for step in decode(model, prompt, Greedy(), max_new_tokens=most) if step.reason != "end"
     ).strip()

@@ -80,7 +80,7 @@ def way(candidate: Candidate, step: Step | Choice) -> Way:
 
 
 def _stages(
-    candidate: Candidate, filters: Sequence[Filter], log_sum: float, kept: int, decimals: int
+    candidate: Candidate, filters: Sequence[Filter], log_sum: float, n_candidates: int, decimals: int
 ) -> tuple[tuple[Stage, ...], bool]:
     """Return the stages with so many decimals, and whether they end in the probability that the candidate has."""
     now = number(candidate.logit, decimals)
@@ -98,7 +98,7 @@ def _stages(
         probability(x - log_sum),
     )
     found.append(Stage("e to the x", f"e^{{{now}}}", above))
-    found.append(Stage(f"part of the sum over {kept:,}", f"{above} / {whole}", p))
+    found.append(Stage(f"part of the sum over {n_candidates:,}", f"{above} / {whole}", p))
     return tuple(found), abs(math.exp(logarithm(above) - logarithm(whole)) - value(p)) <= _half(p)
 
 
@@ -168,18 +168,18 @@ def _line(stages: Sequence[Stage]) -> str:
         if stage.result == now and stage.put != UNSEEN:
             stays.append(stage.name)
             continue
-        told, stays = [*told, *_kept(stays)], []
+        told, stays = [*told, *_unchanged(stays)], []
         if stage.result == "cut":
             by = "" if stage.name == NAMES["not_allowed"] else "cut by "
             return " → ".join([*told, f"{by}{stage.name}: {stage.put}"])
         told.append(f"{stage.name}: {stage.result if stage.put != UNSEEN else 'not in the text'}")
         now = stage.result
     return " → ".join(
-        [*told, *_kept(stays), f"{power_of.put} = {power_of.result}", f"{part.put} = {part.result}"]
+        [*told, *_unchanged(stays), f"{power_of.put} = {power_of.result}", f"{part.put} = {part.result}"]
     )
 
 
-def _kept(names: Sequence[str]) -> list[str]:
+def _unchanged(names: Sequence[str]) -> list[str]:
     return [f"{', '.join(names)}: stays"] if names else []
 
 

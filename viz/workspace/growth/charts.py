@@ -30,13 +30,13 @@ def place(step: float) -> float:
 def course(
     loss: Points,
     heads: Mapping[str, Points],
-    chosen: str,
+    selected: str,
     marks: Mapping[str, int],
     *,
     loss_name: str,
     score_name: str,
 ) -> go.Figure:
-    """Draw the loss above, the scores of all heads below, `chosen` in colour; `marks` are steps by the words beside them.
+    """Draw the loss above, the scores of all heads below, `selected` in colour; `marks` are steps by the words beside them.
 
     >>> figure = course([(0, 4.0), (10, 2.0)], {"L0.H0": [(0, 0.1), (10, 0.9)]}, "L0.H0", {"now": 10}, loss_name="loss", score_name="score")
     >>> [trace.y for trace in figure.data]
@@ -53,14 +53,14 @@ def course(
         ),
     )
     _line(figure, 1, "loss", loss, theme.CATEGORICAL[1], 2)
-    for name in sorted(heads, key=lambda name: name == chosen):  # the chosen one lies on top
+    for name in sorted(heads, key=lambda name: name == selected):  # the selected one is on top
         _line(
             figure,
             2,
             name,
             heads[name],
-            theme.PRIMARY if name == chosen else theme.SEQUENTIAL[3],
-            2 if name == chosen else 1,
+            theme.PRIMARY if name == selected else theme.SEQUENTIAL[3],
+            2 if name == selected else 1,
         )
     for number, (name, step) in enumerate(marks.items()):
         for at in PANELS:

@@ -24,7 +24,7 @@ from viz.workspace.shared.toy_models import kind_of
 KEEP = ("*.pattern",)
 NEXT = "next"
 """The habit of models of small tasks: to look at the position that holds what comes next."""
-SAID = {NEXT: "what comes next"}
+SENTENCE_NAMES = {NEXT: "what comes next"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Course:
 
     @property
     def says(self) -> str:
-        return SAID.get(self.habit) or HABIT_NAMES[self.habit]
+        return SENTENCE_NAMES.get(self.habit) or HABIT_NAMES[self.habit]
 
     def curve(self, head: str) -> np.ndarray:
         return self.scores[(slice(None), *self.heads[head])]

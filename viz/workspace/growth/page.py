@@ -31,12 +31,12 @@ PAGE = Page(
     menu="lab",
     activity="heads as they form",
 )
-HERE = "here"
-_SHOWN = "growth.shown"
+OWN_TRAINING = "here"
+_BEFORE = "growth.shown"
 KINDS = {
     "induction-tiny": "Repeated strings",
     "gpt-twin": "A small language model",
-    HERE: "Train one yourself",
+    OWN_TRAINING: "Train one yourself",
 }
 
 
@@ -44,7 +44,7 @@ KINDS = {
 class Params:
     """A course and two of its moments: `step` beside `other`."""
 
-    of: str = "induction-tiny"
+    course: str = "induction-tiny"
     step: int = 643
     other: int = 0
 
@@ -59,18 +59,18 @@ class Data:
 
 
 def compute(p: Params = Params()) -> Data:
-    course = courses.shipped(p.of)
+    course = courses.shipped(p.course)
     return Data(course, courses.patterns(course, p.step), courses.patterns(course, p.other))
 
 
 def page() -> None:
     page_parts.title(PAGE)
     row = st.container()
-    offered = [*growth.models_with_growth(), HERE]
+    offered = [*growth.models_with_growth(), OWN_TRAINING]
     asked = state.peek("model")
     known = asked and history.base_name(asked) in offered
     first = history.base_name(asked) if known else offered[0]
-    of = controls.segmented(
+    name = controls.segmented(
         "What learns", offered, "growth.of", first, lambda name: KINDS.get(name, name), quiet=True
     )
     if asked and not known:
@@ -79,14 +79,20 @@ def page() -> None:
                 f"{asked} is not shown here: no moments of its training are stored. Below are models with theirs; yours is kept for the other pages."
             )
         )
-    ticking = _ticking(of)
-    st.fragment(_body, run_every=ticking)(of, ticking)
+    ticking = _ticking(name)
+    st.fragment(_body, run_every=ticking)(name, ticking)
     toolbar.row("growth", row)
 
 
 def _ticking(source: str) -> float | None:
     """Return the seconds until the page looks again: while it plays, or while a training of this visitor runs."""
-    return train.BEAT if source == HERE and train.running() else player.PACE if player.playing() else None
+    return (
+        train.BEAT
+        if source == OWN_TRAINING and train.running()
+        else player.PACE
+        if player.playing()
+        else None
+    )
 
 
 def _body(source: str, ticking: float | None) -> None:
@@ -97,7 +103,7 @@ def _body(source: str, ticking: float | None) -> None:
         if course is None:
             st.text("Its heads are drawn here as soon as it has taken its first steps.")
             return
-        alive = source == HERE and course.name.startswith(YOURS) and train.running(course)
+        alive = source == OWN_TRAINING and course.name.startswith(YOURS) and train.running(course)
         step = course.steps[-1] if alive else player.beat(course, _opening(course))
         other = _other(course, step)
         if not alive:
@@ -114,7 +120,7 @@ def _body(source: str, ticking: float | None) -> None:
             page_parts.summary(sentence(course, head, step))
             if not in_room:
                 pictures.choices(course)
-        if not in_room or source != HERE:  # above a training in Present its buttons take their place
+        if not in_room or source != OWN_TRAINING:  # above a training in Present its buttons take their place
             with right if in_room else told:
                 pictures.draw_two_moments(course, head, step, other, now, then)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -128,7 +134,7 @@ def _body(source: str, ticking: float | None) -> None:
 
 
 def _course(source: str) -> Course | None:
-    if source != HERE:
+    if source != OWN_TRAINING:
         _begin_again(source)
         return courses.shipped(source, state.read("growth.habit", ""))
     course = train.show()
@@ -139,8 +145,8 @@ def _course(source: str) -> Course | None:
 
 def _begin_again(name: str) -> None:
     """Begin another training at its own best moment: the steps and heads of the one before mean nothing in it."""
-    before = st.session_state.get(_SHOWN)
-    st.session_state[_SHOWN] = name
+    before = st.session_state.get(_BEFORE)
+    st.session_state[_BEFORE] = name
     if before not in (None, name):
         state.write(**{"growth.step": None, "growth.other": None, "growth.head": None, "growth.habit": None})
 

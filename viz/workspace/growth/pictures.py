@@ -42,7 +42,7 @@ CODE = """{opening}
 run = model.run({text!r})
 print(run.attention("causal", by="word").weights[{layer}, {head}])"""
 OPENING = "import core\n\nmodel = core.open_model({name!r})"
-AGAIN = "from core.training.toy import toy_training\n\n*_, (_, weights) = toy_training.training(toy_training.TASKS[{task!r}], steps={step})  # trains it again, from other initial weights\nmodel = toy_training.model(toy_training.TASKS[{task!r}], weights, 'mine')"
+RETRAINED = "from core.training.toy import toy_training\n\n*_, (_, weights) = toy_training.training(toy_training.TASKS[{task!r}], steps={step})  # trains it again, from other initial weights\nmodel = toy_training.model(toy_training.TASKS[{task!r}], weights, 'mine')"
 RECORDED = "from core.training.toy import toy_training\n\nmodel = toy_training.RecordedRun.read({task!r}).open_step({step})"
 
 
@@ -157,7 +157,7 @@ def folds(
     page_parts.table_fold(lambda: pd.DataFrame(table(course)), "growth")
     layer, number = course.heads[head]
     task = task_of(course.name)
-    opening = OPENING if task is None else AGAIN if course.name.startswith(YOURS) else RECORDED
+    opening = OPENING if task is None else RETRAINED if course.name.startswith(YOURS) else RECORDED
     code = CODE.format(
         opening=opening.format(name=course.model(step), task=task, step=step),
         text=course.text,

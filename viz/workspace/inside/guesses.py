@@ -25,7 +25,7 @@ from viz.widgets.export import Labelled
 from viz.workspace.shared import target_picker
 
 KEY = "inside.lens"
-SHOWN = 36
+POSITIONS = 36
 """Positions in one table."""
 TOP = 5
 MANY = 50
@@ -64,8 +64,10 @@ def show(page: Page, selection: Selection, run: Run) -> None:
     target_picker.forget(
         "inside.lens.sentence", target_picker.run_identity(run), "inside.cell", "inside.from"
     )
-    first = int(controls.slider("Shown from token", 0, n - SHOWN, "inside.from", 0)) if n > SHOWN else 0
-    places = range(first, min(n, first + SHOWN))
+    first = (
+        int(controls.slider("Shown from token", 0, n - POSITIONS, "inside.from", 0)) if n > POSITIONS else 0
+    )
+    places = range(first, min(n, first + POSITIONS))
     place, layer = _cell(run, lens, places)
     columns = ["before", *(f"L{i}" for i in range(layers))]
     if run.model.whole_input:

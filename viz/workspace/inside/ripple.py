@@ -22,7 +22,7 @@ OTHERS = {
     "The animal didn't cross the street because it was too tired.": "The animal didn't cross the street because it was too wide."
 }
 NONE_FOUND = "Both sentences are the same. A word is compared with another of as many tokens, and none of ours has as many as one of this text. Change a word of the second sentence."
-SHOWN = 40
+COLUMNS = 40
 """Columns of one map."""
 SIDES = {"encoder": "The text that is read", "decoder": "The translation"}
 EQUATION = r"r_{\ell,i} = \frac{\lVert x'_{\ell,i} - x_{\ell,i} \rVert}{\lVert x_{\ell,i} \rVert}"
@@ -59,14 +59,16 @@ def show(page: Page, selection: Selection, run: Run) -> None:
         for token in ((run.source if side == "encoder" and run.source else run.side).tokens)
     ]
     rows = ["before", *(f"layer {i}" for i in range(len(moved) - 1))]
-    first = max(0, min((places or [0])[0] - SHOWN // 4, len(tokens) - SHOWN))
-    seen = slice(first, first + SHOWN)
+    first = max(0, min((places or [0])[0] - COLUMNS // 4, len(tokens) - COLUMNS))
+    seen = slice(first, first + COLUMNS)
     page_parts.show(
         ripple_map(moved[:, seen], rows, tokens[seen], [place - first for place in places]),
         "inside.ripple",
         "A map: a row for each layer, a column for each word, coloured by how much its vector changed; exact zeros are grey",
     )
-    st.caption(f"Shown: {SHOWN} of {len(tokens)} tokens, around the change." if len(tokens) > SHOWN else "")
+    st.caption(
+        f"Shown: {COLUMNS} of {len(tokens)} tokens, around the change." if len(tokens) > COLUMNS else ""
+    )
     page_parts.summary(sentence(run, moved, places, side))
     _folds(page, selection, run, moved, other, side, tokens)
 

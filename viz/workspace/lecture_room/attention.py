@@ -19,7 +19,7 @@ KEY = f"{lecture.OWN}.attention"
 TEXT = "The animal didn't cross the street because it was too tired."
 ROWS = 8
 """The number of heads below the room, the nearest first."""
-_ASKED = "room.attention"
+_QUESTION = "room.attention"
 
 
 def form() -> Question | None:
@@ -38,19 +38,19 @@ def form() -> Question | None:
         return None
     with errors.guard():
         word, texts = words[at][1], tuple(word for _, word in words)
-        asked = Question(
+        question = Question(
             KEY,
             f"“{sentence}” Reading “{word}”: which word would you attend to? Touch it.",
             AnswerFormat("word", texts),
         )
-        st.session_state[_ASKED] = sentence, at
-        return asked
+        st.session_state[_QUESTION] = sentence, at
+        return question
     return None
 
 
 def show(question: Question) -> None:
     """Draw the attention of the room above the nearest heads of all models, with its divergence from each in bits."""
-    sentence, at = st.session_state.get(_ASKED, ("", 0))
+    sentence, at = st.session_state.get(_QUESTION, ("", 0))
     words = heads_beside.words_of(sentence)
     counts = np.array(question.form.tally(list(question.answers.values()))["counts"], dtype=float)
     if not counts.sum() or len(words) != len(counts):

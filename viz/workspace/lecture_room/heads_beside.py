@@ -22,7 +22,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Beside:
+class Neighbour:
     """A head and the room at one word: its weights over the words of the sentence, and the Jensen-Shannon divergence in bits."""
 
     name: str
@@ -40,11 +40,11 @@ def words_of(text: str) -> list[tuple[int, str]]:
 
 
 def ranked(
-    room: Array, begins: Sequence[int], at: int, heads: Sequence[tuple[str, TextPatterns]]
-) -> list[Beside]:
+    room: Array, begins: Sequence[int], query: int, heads: Sequence[tuple[str, TextPatterns]]
+) -> list[Neighbour]:
     """Rank all heads of these patterns by their divergence from the room's row, the nearest first.
 
-    room: (word,) shares of the answers. begins: where the words begin; at: the word that attends. heads: of each kind of each model the
+    room: (word,) shares of the answers. begins: where the words begin; query: the word that attends. heads: of each kind of each model the
     name with {} for the head, and its patterns. What a head gives to what its model added to the text ([CLS], START) is left out,
     and the rest of its row adds up to 1 again; a row with less than 1% left is ignored.
 
@@ -54,11 +54,11 @@ def ranked(
     """
     found = []
     for name, patterns in heads:
-        rows = patterns.regroup(begins, begins)[:, at, 1:].astype(np.float64)
+        rows = patterns.regroup(begins, begins)[:, query, 1:].astype(np.float64)
         for head, row in enumerate(rows):
             if (total := row.sum()) >= 0.01:
                 share = row / total
-                found.append(Beside(name.format(head), share, float(jensen_shannon(room, share))))
+                found.append(Neighbour(name.format(head), share, float(jensen_shannon(room, share))))
     return sorted(found, key=lambda one: (one.bits, one.name))
 
 

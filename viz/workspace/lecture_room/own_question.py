@@ -27,7 +27,7 @@ KINDS = {
     "looks": "Where the room attends",
 }
 _PAGE: Path = light_pages.PAGE_FOLDER
-_asked = v2.component(
+_sent_question = v2.component(
     "atlas_asked",
     html='<section data-asked aria-label="Question to the room"></section>',
     css=(_PAGE / "asking.css").read_text("utf-8"),
@@ -56,7 +56,7 @@ def dialog(room: Room) -> None:
         counted = form.number("room", poll=True)
         asked = _sent(lambda: _number(counted()))
     else:
-        asked = _touched("word" if kind == "word" else "cell")
+        asked = _on_words("word" if kind == "word" else "cell")
     if asked is not None:
         room.set_question(asked)
         st.rerun()
@@ -68,7 +68,7 @@ def _number(made: Number) -> Question:
     return asked
 
 
-def _touched(kind: str) -> Question | None:
+def _on_words(kind: str) -> Question | None:
     """Draw the form of a question that is answered in the words of a sentence."""
     words = st.text_input("Your question", max_chars=LONGEST_WORDS, key="room.words")
     sentence = st.text_input(
@@ -95,7 +95,7 @@ def show(room: Room) -> None:
     if asked is None or not asked.key.startswith(lecture.OWN):
         return
     with st.container(key="asked-room"):
-        _asked(key="room.asked", data=asked.public_state())
+        _sent_question(key="room.asked", data=asked.public_state())
         if asked.revealed and asked.key == attention.KEY:
             attention.show(asked)
         name = "Close the question" if asked.revealed else "Take it back"

@@ -80,7 +80,7 @@ def page() -> None:
         _card(lesson, f"ready-{number}")
     st.header("Your lesson", anchor=False)
     if session.collected_lesson().stops:
-        _own(session.collected_lesson())
+        _collected(session.collected_lesson())
     else:
         st.markdown(COLLECT)
     if (before := session.previous_lesson()) and before != session.collected_lesson():
@@ -210,7 +210,7 @@ def _handout(lesson: Plan, key: str) -> None:
     _handed(key=f"lessons.handed.{key}", data=made, height="content", width="content")
 
 
-def _own(lesson: Plan) -> None:
+def _collected(lesson: Plan) -> None:
     """Draw the collected lesson, with its controls."""
     title = st.text_input(
         "Title", lesson.title, max_chars=plan.LONGEST_NAME, key=f"lessons.title.{session.revision()}"

@@ -15,9 +15,11 @@ from viz.widgets import page_parts
 from viz.workspace.shared.card_text import card_text
 
 
-def draw(name: str, card: str, training: Training | None, heads: HeadMeasures | None, *, ours: bool) -> None:
+def draw(
+    name: str, card: str, training: Training | None, heads: HeadMeasures | None, *, shipped: bool
+) -> None:
     """Draw a card: our own ones are Markdown, their curve and heads drawn here; a foreign one is shown as the text it is."""
-    if not ours:
+    if not shipped:
         st.code(card_text(card) or "This folder has no card.", language=None, wrap_lines=True)
         return
     st.markdown(remove_places(card, "curve", "heads"))

@@ -35,14 +35,14 @@ PAGE = Page(
     menu="more",
     claim="Every model that opens here, each with its card: the small ones that were trained for this atlas, and those of other folders.",
 )
-WHICH = "models.which"
+IN_VIEW = "models.which"
 
 
 @dataclass(frozen=True)
 class Params:
     """The model whose card is open; "" for the one that the visitor looks at."""
 
-    which: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def compute(_: Params = Params()) -> tuple[ModelCard, ...]:
     """Return every listed model in order; one that cannot be opened does not hide the others."""
     terms = read_manifest(shipped_folder())
     return tuple(
-        _shown(listing, terms.get(listing.name)) for listing in core.serving.engine.default().models()
+        _card_of(listing, terms.get(listing.name)) for listing in core.serving.engine.default().models()
     )
 
 
@@ -94,7 +94,7 @@ def page() -> None:
     fine = {model.name: model for model in found if not model.problem}
     if not fine:
         return
-    _card(fine[_chosen(fine)])
+    _card(fine[_choose(fine)])
     _compared([*fine.values()])
     page_parts.table_fold(
         lambda: (
@@ -106,18 +106,18 @@ def page() -> None:
     )
 
 
-def _chosen(fine: Mapping[str, ModelCard]) -> str:
+def _choose(fine: Mapping[str, ModelCard]) -> str:
     """Draw the groups and the models of the chosen one's group; return the chosen one."""
     groups = {group: [name for name in fine if fine[name].group == group] for group in GROUPS}
     groups = {group: names for group, names in groups.items() if names}
     looked_at = state.peek("model")
     default = looked_at if looked_at in fine else next(iter(groups.values()))[0]
-    group = groups[fine[state.read(WHICH, default, state.one_of([*fine], default))].group]
-    first = {name: {WHICH: names[0]} for name, names in groups.items()}
-    controls.preset_values(first, "models.group", {WHICH: group[0]}, "Family of models")
+    group = groups[fine[state.read(IN_VIEW, default, state.one_of([*fine], default))].group]
+    first = {name: {IN_VIEW: names[0]} for name, names in groups.items()}
+    controls.preset_values(first, "models.group", {IN_VIEW: group[0]}, "Family of models")
     if len(group) == 1:
         return group[0]
-    return controls.segmented("Model", group, WHICH, default if default in group else group[0], quiet=True)
+    return controls.segmented("Model", group, IN_VIEW, default if default in group else group[0], quiet=True)
 
 
 def _group(name: str, family: str) -> str:
@@ -151,7 +151,7 @@ def _card(model: ModelCard) -> None:
         ) as fold:
             if fold.open:
                 models_card.draw(
-                    model.name, model.card, model.training, model.heads, ours=model.terms is not None
+                    model.name, model.card, model.training, model.heads, shipped=model.terms is not None
                 )
 
 
@@ -209,7 +209,7 @@ def _measured(model: ModelCard) -> dict[str, str]:
     }
 
 
-def _shown(listing: Listing, terms: Shipped | None) -> ModelCard:
+def _card_of(listing: Listing, terms: Shipped | None) -> ModelCard:
     if not listing.ok:
         return ModelCard(listing.name, listing.problem, terms=terms)
     try:

@@ -11,7 +11,7 @@ from core.jobs.fetching import FETCHER, Fetching
 from viz.labels import literal
 from viz.shell import errors, notices
 from viz.widgets import controls, page_parts
-from viz.workspace.your_model.came import came_in
+from viz.workspace.your_model.arrival import bring_into_view
 
 BEAT = 0.5
 """Seconds between two looks at a fetching that runs."""
@@ -29,7 +29,7 @@ def draw() -> None:
         notices.box(*refused)
     offer: Offer | None = st.session_state.get(_OFFER)
     if offer is not None:
-        _offered(offer)
+        _offer(offer)
     st.fragment(_running, run_every=BEAT if _runs() else None)(_runs())
 
 
@@ -45,7 +45,7 @@ def _ask(name: str) -> None:
         st.session_state[_REFUSED] = (error.wrong, error.rule, error.remedy)
 
 
-def _offered(offer: Offer) -> None:
+def _offer(offer: Offer) -> None:
     files = ", ".join(f"{file} {size / MB:,.1f} MB" for file, size in offer.sizes.items())
     page_parts.summary(f"{offer.name}: {offer.total / MB:,.1f} MB. {files}.")
     st.button(
@@ -73,7 +73,7 @@ def _running(before: bool) -> None:
             return
         if before and now.over:
             if now.model:
-                came_in(now.model.name)
+                bring_into_view(now.model.name)
                 st.session_state[_OFFER] = None
             st.rerun()
         _standing(now)

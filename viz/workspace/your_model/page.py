@@ -13,8 +13,8 @@ from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.workspace.shared import model_run
 from viz.workspace.shared.card_text import card_text
-from viz.workspace.your_model import beside, data, found, naming, ways
-from viz.workspace.your_model.came import WHICH
+from viz.workspace.your_model import data, model_card, naming, other_model, ways
+from viz.workspace.your_model.arrival import IN_VIEW
 
 PAGE = Page(
     title="Your model",
@@ -28,7 +28,7 @@ PAGE = Page(
 class Params:
     """The model in view; "" for the first that opens."""
 
-    which: str = ""
+    model: str = ""
 
 
 def compute(_: Params = Params()) -> dict[str, Listing]:
@@ -43,14 +43,14 @@ def page() -> None:
     if fine:
         linked = state.peek("model")
         first = linked if linked in fine else fine[0]
-        name = controls.pills("Your models", fine, WHICH, first, quiet=True) if len(fine) > 1 else fine[0]
+        name = controls.pills("Your models", fine, IN_VIEW, first, quiet=True) if len(fine) > 1 else fine[0]
         _one(name)
     else:
         st.text("No model of yours is open yet.")
     for name, listing in here.items():
         if not listing.ok:
             notices.box(f"{name} does not open.", listing.problem, "The others are not touched by it.")
-    ways.show(alone=not fine)
+    ways.show(first=not fine)
 
 
 def _one(name: str) -> None:
@@ -60,13 +60,13 @@ def _one(name: str) -> None:
     except InputError as error:
         notices.box(error.wrong, error.rule, error.remedy)
         return
-    text = found.opening(model)
+    text = model_card.opening(model)
     selection.set_selection(model=name, text=text)
-    found.card(model, data.facts(model, data.folder_of(name)), text)
+    model_card.card(model, data.facts(model, data.folder_of(name)), text)
     if model.spec.kinds_of(model.config):
-        found.survey(name, model, text)
+        model_card.survey(name, model, text)
         naming.show(model)
-    beside.show(model, text)
+    other_model.show(model, text)
     with page_parts.fold("The card that came with it", f"your_model.{name}") as fold:
         if fold.open:
             st.code(card_text(model.card) or "This folder has no card.", language=None, wrap_lines=True)

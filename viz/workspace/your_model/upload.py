@@ -12,9 +12,9 @@ from viz import limits
 from viz.uploads.routes import HEAD, MOST
 from viz.uploads.store import UPLOADS
 from viz.widgets import engine_client
-from viz.workspace.your_model.came import came_in
+from viz.workspace.your_model.arrival import bring_into_view
 
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _KEY = "your_model.upload"
 _box = v2.component(
     "atlas_upload",
@@ -25,8 +25,8 @@ _box = v2.component(
     '<button type="button" class="act" data-stop hidden>Stop</button></div>'
     '<progress max="1" value="0" data-bar hidden aria-label="How much was sent"></progress>'
     '<p role="status" data-said></p></div>',
-    css=(_HERE / "upload.css").read_text("utf-8"),
-    js=(_HERE / "upload.js").read_text("utf-8"),
+    css=(_FOLDER / "upload.css").read_text("utf-8"),
+    js=(_FOLDER / "upload.js").read_text("utf-8"),
 )
 
 
@@ -37,10 +37,10 @@ def draw() -> None:
     _box(
         key=_KEY,
         data={"ticket": ticket, "most": most, "head": MOST[HEAD]},
-        on_came_change=_came,
+        on_came_change=_arrive,
         height="content",
     )
 
 
-def _came() -> None:
-    came_in(str(st.session_state[_KEY].get("came") or ""))
+def _arrive() -> None:
+    bring_into_view(str(st.session_state[_KEY].get("came") or ""))

@@ -19,9 +19,9 @@ NOTEBOOK = 'import core\n\nmodel = core.open_model("hf:owner/name")   # or the p
 JUDGE = "python -m core.checkpoints.inspect /path/to/the/folder"
 
 
-def show(*, alone: bool) -> None:
+def show(*, first: bool) -> None:
     """Draw the three ways."""
-    st.header("How to bring a model" if alone else "Open another", anchor=False)
+    st.header("How to bring a model" if first else "Open another", anchor=False)
     for column, draw in zip(st.columns(3, gap="large"), (_folder, _hub, _upload), strict=True):
         with column:
             draw()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from viz.shell import state
 
-WHICH = "your_model.which"
+IN_VIEW = "your_model.which"
 """The model in view, in the link and in the session."""
 
 
-def came_in(name: str) -> None:
+def bring_into_view(name: str) -> None:
     """Note a model that arrived, before the run that shows it."""
     if name:
-        state.write(**{WHICH: name})
+        state.write(**{IN_VIEW: name})

@@ -18,7 +18,7 @@ from viz.workspace.your_model import charts, data, naming
 
 BEAT = 1.0
 """Seconds between two looks at a survey that runs."""
-NAMED = 6
+LARGEST = 6
 """Heads that are named, the clearest of each habit."""
 CLEAR = ("mixed", "spread")
 ONWARD = {
@@ -122,7 +122,7 @@ def _ways(selection: Selection, heads: HeadHabits) -> None:
     picked = page_parts.clicked_mark(f"your_model.heads.{selection.kind}", charts.PICKED)
     best = {place: habit for habit, place in heads.best_head_by_habit().items() if habit not in CLEAR}
     named = {(int(picked["layer"]), int(picked["head"])): ""} if picked else {}
-    named |= {place: HABIT_NAMES[habit] for place, habit in list(best.items())[:NAMED]}
+    named |= {place: HABIT_NAMES[habit] for place, habit in list(best.items())[:LARGEST]}
     with st.container(horizontal=True, gap="medium", key="your_model.clearest"):
         for (layer, head), habit in named.items():
             links.page_link(
