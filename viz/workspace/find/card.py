@@ -41,7 +41,7 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head, selection: S
             st.markdown(
                 f"## {place} :gray[{literal(head.model)}]: {literal(pool.habit(head))}", width="content"
             )
-            with st.container(horizontal=True, width="content", gap="medium"):
+            with st.container(horizontal=True, width="content", gap="medium", vertical_alignment="center"):
                 if pool.corpus(head.model)[0] and not state.presenting():
                     pool.corpus_button("find.card.corpus")
                 tiles.look_link(head, "Open in Look", selection)
