@@ -9,8 +9,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,24 +102,28 @@ def test_the_copies_of_compose_are_those_that_nginx_knows():
     assert services["second"]["healthcheck"]["test"][-1].count(":8502/") == 1
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that every user may enter, unlike those of pytest."""
+    with tempfile.TemporaryDirectory() as place:
+        yield Path(place)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
     os.getuid() != 0 or shared_python() is None, reason="Needs root, and a Python that other users may run."
 )
-def test_the_steps_of_the_image_give_a_server_of_another_user(tmp_path):
+def test_the_steps_of_the_image_give_a_server_of_another_user(folder):
     """Carry out RUN, COPY and ENV in a folder of their own, then CMD and HEALTHCHECK as the user that USER names."""
-    tmp_path.chmod(0o755)
-    for parent in tmp_path.parents:
-        if parent.is_relative_to("/tmp") and parent != Path("/tmp"):
-            parent.chmod(0o755)
+    folder.chmod(0o755)
     place = {
-        "/opt/atlas": str(tmp_path / "atlas"),
-        "/src": str(tmp_path / "src"),
-        "/tmp": str(tmp_path / "home"),
+        "/opt/atlas": str(folder / "atlas"),
+        "/src": str(folder / "src"),
+        "/tmp": str(folder / "home"),
     }
-    (tmp_path / "src").mkdir()
-    (tmp_path / "home").mkdir(mode=0o777)
-    (tmp_path / "home").chmod(0o777)
+    (folder / "src").mkdir()
+    (folder / "home").mkdir(mode=0o777)
+    (folder / "home").chmod(0o777)
     port = free_port()
 
     def placed(text: str) -> str:
@@ -134,20 +140,20 @@ def test_the_steps_of_the_image_give_a_server_of_another_user(tmp_path):
             for name, value in re.findall(r'(\w+)="([^"]*)"', placed(rest)):
                 environment[name] = value.replace("$PATH", environment["PATH"])
         elif instruction == "RUN" and "useradd" not in rest:
-            subprocess.run(["bash", "-ec", placed(rest)], cwd=tmp_path / "src", env=environment, check=True)
+            subprocess.run(["bash", "-ec", placed(rest)], cwd=folder / "src", env=environment, check=True)
         elif instruction == "COPY" and not rest.startswith("--from"):
             kept = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
             for name in kept.stdout.split() if rest.startswith(". ") else shlex.split(rest)[:-1]:
                 if not name.startswith("tests/"):
-                    (tmp_path / "src" / name).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copy(ROOT / name, tmp_path / "src" / name)
+                    (folder / "src" / name).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(ROOT / name, folder / "src" / name)
         elif instruction == "USER":
             user = int(rest)
         elif instruction == "HEALTHCHECK":
             health = json.loads(placed(rest[rest.index("CMD ") + 4 :]))
         elif instruction == "CMD":
             command = json.loads(placed(rest))
-    shutil.rmtree(tmp_path / "src")
+    shutil.rmtree(folder / "src")
     subprocess.run(["chmod", "-R", "a-w", place["/opt/atlas"]], check=True)
     server = subprocess.Popen(
         command, cwd=place["/tmp"], env=environment, user=user, group=user, extra_groups=[]
