@@ -64,7 +64,7 @@ def check_folder(folder: Path) -> Inspection:
         with (
             TokenizerLoader(folder, plan) if packed is None else gguf_tokenizer_loader(packed, plan) as loader
         ):
-            lines.append(tokens(loader.tokenizer, framed=plan.spec.framed))
+            lines.append(tokenizer_facts(loader.tokenizer, framed=plan.spec.framed))
         if packed is not None and (words := missing_cut_note(read_gguf_header(packed))):
             lines.append((("how it cuts", words[-1]),))
     except InputError as error:
@@ -122,8 +122,8 @@ def stored(plan: Plan, weights: Weights) -> Iterator[Facts]:
         yield (("not used", f"{', '.join(map(printable, plan.unused[:5]))}{more}"),)
 
 
-def tokens(tokenizer: Tokenizer, *, framed: bool) -> Facts:
-    """Return the entries of the tokenizer, and the tokens around a text: START and END where it is `framed`, else those that the tokenizer adds."""
+def tokenizer_facts(tokenizer: Tokenizer, *, framed: bool) -> Facts:
+    """Describe a tokenizer as facts: its number of entries, its special tokens, those that it puts around a text (START and END where it is `framed`), and the pieces of SentencePiece."""
     marks = {name: getattr(tokenizer, name) for name in ("start", "end", "pad", "mask")}
     named = [f"{name} {printable(tokenizer.token(at))}" for name, at in marks.items() if at is not None]
     marked = ((tokenizer.start,), (tokenizer.end,)) if framed else tokenizer.frame_ids

@@ -130,10 +130,12 @@ def head_output(task: str, vectors: Array, weight: Array, bias: Array) -> HeadOu
     return HeadOutput(read, scores, powers / powers.sum())
 
 
-def combined_loss(l_1: float, l_2: float, weight: float) -> float:
-    """Return the joint loss of fine-tuning, lambda L_1 + L_2: the language model's loss times `weight`, plus the task's.
+def combined_objective(l_1: float, l_2: float, weight: float) -> float:
+    """Return the objective that fine-tuning maximises, lambda L_1 + L_2 (Radford et al. 2018, 3.2).
 
-    >>> combined_loss(-3.0, -0.25, 0.0), combined_loss(-3.0, -0.25, 0.5)
+    `l_1` is the mean log-probability of the text, times `weight`; `l_2` that of the right label.
+
+    >>> combined_objective(-3.0, -0.25, 0.0), combined_objective(-3.0, -0.25, 0.5)
     (-0.25, -1.75)
     """
     return weight * l_1 + l_2

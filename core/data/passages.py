@@ -101,9 +101,9 @@ class Books:
         return Pair(self.sentences(first, n_first), self.sentences(second, n_second), follows, after)
 
     def ordered_pair(self, first: int, rng: np.random.Generator, in_order: bool) -> Pair | None:
-        """Sample two neighbouring texts of 1 to 3 sentences, in their order or swapped (Lan et al. 2020, 3.1).
+        """Sample two neighbouring texts of 1 to 3 sentences, from sentence `first` on, in their order or swapped (Lan et al. 2020, 3.1).
 
-        Neither which words there are nor which text they are of tells one from the other. Returns None where the book ends too soon.
+        Both labels use the same texts, so neither topic nor vocabulary shows the order. Returns None where the book ends too soon.
         """
         pair = self.pair(first, rng, follows=True)
         return pair if pair is None or in_order else Pair(pair.second, pair.first, False, pair.after)

@@ -68,10 +68,12 @@ def from_patches(patches: Tensor, grid: Sequence[int], channels: int = 1) -> Ten
 
 
 def patch_values(pixels: NDArray[np.uint8], patch: int, n_special: int = 1) -> NDArray[np.float32]:
-    """Return grey pictures (.., row, column) as scaled patches (.., position, number), after `n_special` positions of zeros for the special tokens.
+    """Cut grey pictures (.., row, column) into patches (.., position, number) scaled from -1, black, to 1, white, after `n_special` positions of zeros.
 
     >>> patch_values(np.full((28, 28), 255, dtype=np.uint8), 4)[:2, 0].tolist()
     [0.0, 1.0]
+    >>> patch_values(np.zeros((28, 28), dtype=np.uint8), 4)[1, 0].item()
+    -1.0
     """
     scaled = (torch.from_numpy(pixels.astype(np.float32)) / 255 - MEAN) / DEVIATION
     cut = to_patches(scaled[..., None, :, :], patch)

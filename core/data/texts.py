@@ -34,7 +34,7 @@ class Sentence:
     """A sentence for measuring heads; `links` are (word attended to, word that attends), and `copy_of` is the id of the sentence that it copies.
 
     >>> row = Sentence("quote-01", "quotes", '"Run!" cried Ruth.', ((0, 3),), "", "")
-    >>> row.links_in(("START", '"', "Run", '!"', "cried", "Ruth", "."))
+    >>> row.links_by_run_word(("START", '"', "Run", '!"', "cried", "Ruth", "."))
     ((1, 3),)
     """
 
@@ -48,8 +48,10 @@ class Sentence:
     def __post_init__(self) -> None:
         _check(self.links, self.text, self.text)
 
-    def links_in(self, words: Sequence[str]) -> Links:
-        """Return the links as indices of the words of a run, where one word may cover several of the sentence's (`."`), or none ([CLS]).
+    def links_by_run_word(self, words: Sequence[str]) -> Links:
+        """Translate the links into indices of the `words` of a run, each (word attended to, word that attends).
+
+        A word of the run may cover several words of the sentence, as `."` does, or none, as [CLS] does.
 
         Raises ValueError where words are missing, as of a tokenizer that drops what it does not know.
         """

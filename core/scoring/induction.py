@@ -27,7 +27,10 @@ ROWS = 64
 
 
 def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
-    """Measure the induction_score of the best head and copied, and both by offset, on 64 (or `limit`) held-out rows of each offset."""
+    """Measure how well the model copies: the induction score of its best head and the share of symbols copied right.
+
+    Both overall and by offset, the distance between the two copies, on 64 (or `limit`) held-out rows of each offset.
+    """
     rng, n_rows = np.random.default_rng(seed), ROWS if limit is None else limit
     found = {n: [one_row(model, *sample_repeat(rng, n, "test")) for _ in range(n_rows)] for n in OFFSETS}
     by_head = {n: np.mean([weights for weights, _ in rows], axis=0) for n, rows in found.items()}

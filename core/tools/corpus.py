@@ -95,8 +95,11 @@ def effects(model: Model, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
     return found
 
 
-def measure(name: str, data: Path | None) -> tuple[ModelCorpus, int]:
-    """Measure a shipped model, write its file, and return what it holds and its bytes. Raises InputError for a model without attention."""
+def measure_heads(name: str, data: Path | None) -> tuple[ModelCorpus, int]:
+    """Measure every head of a shipped model over its corpus, beside an untrained copy, and write the file.
+
+    Returns the measurements and the size of the file in bytes. Raises InputError for a model without attention.
+    """
     folder = store.shipped_folder() / name
     model = store.load_model(folder, name, shipped=True)
     if not model.spec.kinds_of(model.config):
@@ -120,7 +123,7 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument("--data", type=Path, help="the folder of the training sets")
     given = ask.parse_args(argv)
     try:
-        corpus, size = measure(given.name, given.data)
+        corpus, size = measure_heads(given.name, given.data)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

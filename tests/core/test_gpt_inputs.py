@@ -17,7 +17,7 @@ from core.data.gpt_inputs import (
     SIMILARITY,
     SPECIAL_TOKENS,
     TASKS,
-    combined_loss,
+    combined_objective,
     extract_positions,
     head_output,
     input_rows,
@@ -123,7 +123,7 @@ def test_what_the_head_says_by_hand():
     np.testing.assert_allclose(
         found.probabilities, np.exp(four @ weight[0]) / np.exp(four @ weight[0]).sum(), atol=1e-12
     )
-    assert combined_loss(-2.0, -0.5, 0) == -0.5 and combined_loss(-2.0, -0.5, 0.25) == -1.0
+    assert combined_objective(-2.0, -0.5, 0) == -0.5 and combined_objective(-2.0, -0.5, 0.25) == -1.0
 
 
 def test_a_gpt_with_a_head_reads_every_place():
@@ -196,7 +196,7 @@ def test_both_terms_by_hand_and_lambda_zero_is_the_label_alone(body, tuned):
         assert seen.text == pytest.approx(-float(both.l_1), abs=1e-4) and seen.label(0) == pytest.approx(
             -float(both.l_2[0]), abs=1e-4
         )
-        assert combined_loss(seen.text, seen.label(0), 0.0) == seen.label(0)
+        assert combined_objective(seen.text, seen.label(0), 0.0) == seen.label(0)
     plain = gpt_tuning.add_head(quick(CLASSIFICATION, 0.0), body)
     rows_ = collate(
         [

@@ -263,13 +263,13 @@ def test_maps_are_drawn_on_sentences_of_eight_to_sixteen_words():
 def test_links_find_their_places_in_the_words_of_a_run():
     row = next(row for row in BATTERY if row.id == "quote-05")
     assert row.text == 'Anna whispered, "Do not wake the baby."' and row.links == ((3, 10),)
-    assert row.links_in(words_in(row.text)) == row.links
-    assert row.links_in(["[CLS]", *words_in(row.text), "[SEP]"]) == ((4, 11),)
-    assert row.links_in(
+    assert row.links_by_run_word(words_in(row.text)) == row.links
+    assert row.links_by_run_word(["[CLS]", *words_in(row.text), "[SEP]"]) == ((4, 11),)
+    assert row.links_by_run_word(
         ["START", "Anna", "whispered", ",", '"', "Do", "not", "wake", "the", "baby", '."']
     ) == ((4, 10),)
     with pytest.raises(ValueError, match="not the words"):
-        row.links_in(["Anna", "slept"])
+        row.links_by_run_word(["Anna", "slept"])
 
 
 @pytest.mark.parametrize("name", ["gpt-mini", "translator-en-es"])
@@ -279,7 +279,7 @@ def test_shipped_models_find_every_link(name):
         tokens = tokenizer.encode(row.text)
         words = [word.text for word in words_of(row.text, tokens.tokens, tokens.spans)]
         own = words_in(row.text)
-        for (seen, looking), (a, b) in zip(row.links, row.links_in(words), strict=True):
+        for (seen, looking), (a, b) in zip(row.links, row.links_by_run_word(words), strict=True):
             assert own[seen] in words[a] and own[looking] in words[b]
 
 

@@ -12,7 +12,7 @@ import pytest
 from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 
-from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS, combined_loss
+from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS, combined_objective
 from core.jobs import trainer
 from core.jobs.names import RECORDED
 from core.jobs.trainer import Trainer
@@ -142,7 +142,7 @@ def test_both_terms_and_lambda():
         after = page(4, *FOLDS, tuned=CLASSIFICATION, weight=weight, guess=("cheaper", better))
         l_1, l_2 = found.text, found.label(0)
         assert "Right." in said(after) and all(f"{-cost:.2f} nats" in said(after) for cost in costs.values())
-        assert f"= {number(combined_loss(l_1, l_2, float(weight)), 3)}" in said(after) and (
+        assert f"= {number(combined_objective(l_1, l_2, float(weight)), 3)}" in said(after) and (
             "only L₂" in said(after)
         ) == (weight == "0")
         assert len(after.dataframe[0].value) == found.n_tokens

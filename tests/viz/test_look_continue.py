@@ -164,7 +164,7 @@ def test_names_of_bytes_and_marks_are_not_offered_as_text(of_bytes):
     ],
 )
 def test_a_typed_name_of_a_mark_is_said_to_be_read_as_letters(model, text, says):
-    names = reading_hints.as_letters(core.open_model(model), text)
+    names = reading_hints.special_names_read_as_text(core.open_model(model), text)
     assert ", ".join(names) == says.partition(" is ")[0].partition(" are ")[0]
     if model == "gpt-mini" and says:
         assert any(says in element.value for element in look(model=model, text=text).text)

@@ -13,7 +13,7 @@ import streamlit as st
 from core.errors import InputError
 from viz.shell.questions import form
 from viz.shell.questions.question import Choice, Number
-made = form.choice("own", poll=True)
+made = form.draw_choice("own", poll=True)
 try:
     st.session_state["made"] = made()
 except InputError as error:

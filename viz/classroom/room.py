@@ -91,7 +91,7 @@ class Room:
             self.record.note_page({**view, "pictures": list(kept)})
             for key, shown in kept.items():
                 self._set(f"picture.{key}", {"key": key, **shown.message})
-        self._topics.wake()
+        self._topics.notify()
 
     def part(self, identity: str) -> bytes | None:
         """Return a part of a picture in view."""
@@ -146,7 +146,7 @@ class Room:
             busy = {*self._sentences, *(asked.answers if asked else ()), *(asked.first if asked else ())}
             seat = self._seats.take_seat(seat, busy, new)
             self._people()
-        self._topics.wake(leading=True)
+        self._topics.notify(leading=True)
         return seat
 
     def connect(self, seat: str, by: int) -> None:
@@ -154,7 +154,7 @@ class Room:
         with self._lock:
             self._seats.connect(seat, by)
             self._people()
-        self._topics.wake(leading=True)
+        self._topics.notify(leading=True)
 
     def answer(self, seat: str, question: str, answer: Any) -> None:
         """Count the answer of a seat once; until the reveal it may be changed.
@@ -173,7 +173,7 @@ class Room:
                 )
             asked.answers[seat] = asked.form.read(answer)
             self._people()
-        self._topics.wake(leading=True)
+        self._topics.notify(leading=True)
 
     def say(self, seat: str, sentence: str) -> None:
         """Send a sentence of this seat to the lecturer alone; a second one replaces the first.
@@ -185,7 +185,7 @@ class Room:
             self._seats.may_send(seat)
             self._sentences.say(seat, sentence)
             self._sent()
-        self._topics.wake(leading=True)
+        self._topics.notify(leading=True)
 
     def sentences(self) -> list[str]:
         """Return the sentences that wait for the lecturer, oldest first."""
@@ -207,21 +207,21 @@ class Room:
         with self._lock:
             self._sentences.accept(identity)
             self._sent()
-        self._topics.wake()
+        self._topics.notify()
 
     def drop(self, identity: str) -> None:
         """Delete one sentence, on the wall too."""
         with self._lock:
             self._sentences.drop(identity)
             self._sent()
-        self._topics.wake()
+        self._topics.notify()
 
     def clear_sentences(self) -> None:
         """Delete all sentences, on the wall too."""
         with self._lock:
             self._sentences.clear()
             self._sent()
-        self._topics.wake()
+        self._topics.notify()
 
     def _sent(self) -> None:
         self._set("said", {"sentences": self._sentences.waiting()})
@@ -232,7 +232,7 @@ class Room:
     # ------------------------------------------------------------- what is asked
 
     def set_question(self, question: Question | None) -> None:
-        """Open this question; the same one goes on, None removes it."""
+        """Open a question, or close the open one with None. If the same question is open, keep its answers and take over its right answer."""
         with self._lock:
             if not is_new_question(question, self.question):
                 return
@@ -244,7 +244,7 @@ class Room:
                     question.id = question.id or secrets.token_hex(4)
                 self.question = question
                 self._publish_question()
-        self._topics.wake()
+        self._topics.notify()
 
     def vote_again(self) -> None:
         """Begin the second vote of peer instruction, after a discussion; the first one is not shown in between."""
@@ -253,7 +253,7 @@ class Room:
             if asked and asked.answers and not asked.first and not asked.revealed:
                 asked.start_second_vote()
                 self._publish_question()
-        self._topics.wake()
+        self._topics.notify()
 
     def reveal(self, truth: Sequence[int] | float | None = None, explanation: str = "") -> None:
         """Close the question and show the answers, with the right one if there is one."""
@@ -262,7 +262,7 @@ class Room:
                 asked.revealed, asked.truth, asked.explanation = True, truth, explanation
                 self.record.note_votes(asked)
                 self._publish_question()
-        self._topics.wake()
+        self._topics.notify()
 
     def _publish_question(self) -> None:
         self._set("ask", self.question.public_state() if self.question else {})
@@ -307,7 +307,7 @@ class Room:
     def _tell(self, topic: str, message: Mapping[str, Any]) -> None:
         with self._lock:
             self._set(topic, message, resend=topic == "command")
-        self._topics.wake(leading=topic in LEADING)
+        self._topics.notify(leading=topic in LEADING)
 
     def _set(self, topic: str, message: Mapping[str, Any], *, resend: bool = False) -> None:
         if topic not in ("people", "votes"):
@@ -347,4 +347,4 @@ class Room:
             self.record.restore(state.get("record", {}))
             self.question = Question.from_state(state["question"]) if state["question"] else None
             self.paused, self.ended, self.last = state["paused"], state["ended"], state["last"]
-        self._topics.wake()
+        self._topics.notify()

@@ -189,11 +189,11 @@ class SharedRoom(Room):
         with self._lock:
             self._seats.present(server, set(seats))
             self._people()
-        self._topics.wake(leading=True)
+        self._topics.notify(leading=True)
 
     def wake(self) -> None:
         """Wake all listeners."""
-        self._topics.wake()
+        self._topics.notify()
 
     def _least(self) -> int:
         first, second = entry_position(self.rooms.position)  # the same number at all copies

@@ -74,8 +74,8 @@ class Topics:
 
         return deaf
 
-    def wake(self, *, leading: bool = False) -> None:
-        """Call all listeners, or those of the lecturer alone."""
+    def notify(self, *, leading: bool = False) -> None:
+        """Call the functions of all listeners, or only the lecturer's if `leading`: a topic has changed."""
         with self._lock:
             called = [wake for wake, leads in self._listeners.items() if leads or not leading]
         for wake in called:

@@ -264,12 +264,12 @@ def fits_link(raw: str) -> bool:
 
 
 def whole_number(lo: int, hi: int) -> Callable[[str], int]:
-    """Return a parser of whole numbers from lo to hi; a number outside gives the nearer end."""
+    """Return a parser of whole numbers from lo to hi; for a number outside it raises `Unusable` with the nearer end as `nearest`."""
     return _between(int, lo, hi, f"It must be a whole number from {lo} to {hi}.")
 
 
 def real_number(lo: float, hi: float) -> Callable[[str], float]:
-    """Return a parser of numbers from lo to hi; a number outside gives the nearer end."""
+    """Return a parser of numbers from lo to hi; for a number outside it raises `Unusable` with the nearer end as `nearest`."""
     return _between(float, lo, hi, f"It must be a number from {lo:g} to {hi:g}.")
 
 

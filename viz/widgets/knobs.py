@@ -44,7 +44,7 @@ class Control:
 
 
 def knob(opening: Any, control: Control, link: str = "") -> Any:
-    """Declare a field of `Knobs` by its value at the opening and its control. Its name in the link is SLUG.FIELD, or `link`: "text" is the one of all pages."""
+    """Declare a field of `Knobs` with its default value and its control. In a link it is called SLUG.FIELD, or `link` if given; all pages share the name "text"."""
     return dataclasses.field(default=opening, metadata={"control": control, "link": link})
 
 

@@ -14,7 +14,7 @@ from core.analysis.arithmetic.scores import (
     LEARNED,
     SCORE_LINES,
     Pair,
-    learned_lines,
+    learned_query_lines,
     term_lines,
 )
 from core.analysis.arithmetic.softmax import EQUATION_5, EQUATION_8, Cell, mask_line, softmax_lines
@@ -239,7 +239,7 @@ def _learned_query_lines(cell: Cell, pair: Pair, element: int | None, summary: A
     """Return the lines of an attention whose query is a learned vector (core/layers/summary.py)."""
     weights, paths = cell.part("pattern")[cell.query], cell.paths
     return [
-        *learned_lines(pair, summary, cell.part("v")[cell.key], paths("v")),
+        *learned_query_lines(pair, summary, cell.part("v")[cell.key], paths("v")),
         mask_line(cell),
         *softmax_lines(cell, "pattern", LEARNED),
         *mixing_lines(

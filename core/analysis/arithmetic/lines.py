@@ -85,10 +85,10 @@ class Line:
 
     def term_text(self, term: Term) -> str:
         """Return a term as it is calculated: its factors in the line's form."""
-        return "".join(self.cells(term))
+        return "".join(self.term_cells(term))
 
-    def cells(self, term: Term) -> tuple[str, ...]:
-        """Return the same in pieces, one per factor: the columns of a table."""
+    def term_cells(self, term: Term) -> tuple[str, ...]:
+        """Return a term as table cells, one per factor, each with its part of the line's form."""
         return cells(self.form, term.factors)
 
     def leading_terms(self, limit: int = SHOWN_TERMS) -> tuple[int, ...]:

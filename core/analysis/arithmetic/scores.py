@@ -123,8 +123,11 @@ def product_line(
     )
 
 
-def learned_lines(pair: Pair, summary: Any, state: Float[Array, " d_model"], path: str) -> list[Line]:
-    """Return the lines of u = tanh(W h + b), h the key's `state` recorded at `path`, and of u times the learned query vector."""
+def learned_query_lines(pair: Pair, summary: Any, state: Float[Array, " d_model"], path: str) -> list[Line]:
+    """Return three lines of the score of a learned query: one element of W h + b, its tanh, and the product of the whole u = tanh(W h + b) with the query vector.
+
+    The element is the one that weighs most in the score; h is the key's `state`, recorded at `path`.
+    """
     weight, bias = to_numpy(summary.to_k.weight), to_numpy(summary.to_k.bias)
     most = int(np.argmax(np.abs(pair.k * pair.q)))
     inner = sum_line(

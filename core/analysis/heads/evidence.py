@@ -186,7 +186,9 @@ def _links(attention: Attention, name: str, text: Text) -> Links:
     if not isinstance(text, Sentence):
         return text.links
     try:
-        links = [(seen, looking) for seen, looking in text.links_in(attention.keys) if seen != looking]
+        links = [
+            (seen, looking) for seen, looking in text.links_by_run_word(attention.keys) if seen != looking
+        ]
     except ValueError:  # its tokens do not show these words
         return ()
     return (

@@ -152,7 +152,7 @@ def score_sentence(sentence: Sentence, attention: Attention) -> tuple[Scores, Sc
 
 def _linked(sentence: Sentence, words: tuple[str, ...]) -> Mapping[str, Links]:
     """Return the linked words by measure. In a repetition: the same word before, and the word after that one."""
-    links = [(seen, looking) for seen, looking in sentence.links_in(words) if seen != looking]
+    links = [(seen, looking) for seen, looking in sentence.links_by_run_word(words) if seen != looking]
     if sentence.group != REPEATED:
         return {sentence.group: links}
     return {

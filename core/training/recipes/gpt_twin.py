@@ -16,7 +16,10 @@ BATCH_TOKENS = 8192
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> gpt_mini.Windows:
-    """Return the windows of gpt-mini; its tokenizer and streams are made in its own work folder unless they are there."""
+    """Return the windows of gpt-mini and copy its tokenizer into `work`.
+
+    Creates the tokenizer and the streams in gpt-mini's work folder, beside `work`, if they are missing.
+    """
     shared = work.with_name(gpt_mini.RECIPE.name)
     shared.mkdir(exist_ok=True)
     windows = gpt_mini.prepare(data, shared, seed, device, BATCH_TOKENS)

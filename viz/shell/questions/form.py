@@ -26,8 +26,11 @@ OPTIONS = "Options, one per line; put * before the right one"
 _LONGEST_LINES = (MOST_OPTIONS + 8) * (LONGEST_OPTION + 4)
 
 
-def choice(key: str, question: Choice | None = None, *, poll: bool) -> Callable[[], Choice]:
-    """Draw the controls of a question with options; `question` fills them. `poll`: a question without a right option is allowed."""
+def draw_choice(key: str, question: Choice | None = None, *, poll: bool) -> Callable[[], Choice]:
+    """Draw the controls of a multiple-choice question, filled from `question`; return a function that builds the question from them.
+
+    With `poll`, no option has to be right.
+    """
     words = _words(key, question.words if question else "")
     lines = st.text_area(
         OPTIONS,

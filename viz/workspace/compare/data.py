@@ -83,7 +83,7 @@ def compared(panes: Sequence[Pane], by: str) -> Compared:
 def opening(selection: Selection) -> tuple[View, View]:
     """Return a clear pair: the head in view (or the clearest of all), and the clearest one that does something else."""
     model, text, kind = selection.model, selection.text, selection.kind
-    heads = head_survey.survey_of_text(model, text)
+    heads = head_survey.habits_for_opening(model, text)
     if not head_pills.has_choice(heads):
         only = View(model, text, kind if kind and kind in heads else next(reversed([*heads]), ""))
         return only, _counterpart(only)

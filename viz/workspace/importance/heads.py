@@ -161,7 +161,7 @@ def _title(run: Run, swept: Any) -> str:
 
 
 def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
-    effect, word = float(swept.effects[place]), target_picker.question(run, swept.question)
+    effect, word = float(swept.effects[place]), target_picker.target_phrase(run, swept.question)
     heads = head_survey.survey(params.model)[params.kind]
     name = f"{head_name(*place)} ({heads.label(*place)})"
     if not swept.question.is_score:

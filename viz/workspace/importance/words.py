@@ -70,7 +70,7 @@ def show(page: Page, selection: Selection, run: Run) -> None:
     shares, drops, keys = readings(selection, run, question, kind)
     picture = patches.reads_patches(run.model)
     words = patches.patch_names(keys) if picture else [target_picker.word(token) for token in keys]
-    rows, title = np.stack(list(shares.values())), f"Shares of {target_picker.question(run, question)}"
+    rows, title = np.stack(list(shares.values())), f"Shares of {target_picker.target_phrase(run, question)}"
     if picture:
         patches.on_patches(
             run,
@@ -275,7 +275,7 @@ def _erasing(
 
 def _measure(run: Run, target: OutputTarget) -> str:
     """Return the name of what is erased down: a probability, or a score."""
-    question = target_picker.question(run, target)
+    question = target_picker.target_phrase(run, target)
     return question if target.activation == "none" else f"the probability of {question}"
 
 

@@ -109,7 +109,7 @@ def _pick(wide: dict[str, tuple[str, int]]) -> None:
 
 
 def _sentence(run: Run, target: OutputTarget, attribution: Attribution) -> str:
-    word = target_picker.question(run, target)
+    word = target_picker.target_phrase(run, target)
     attention = sum(float(attribution.attention(kind).sum()) for kind in attribution.heads)
     others = (
         "the feed-forward layers"

@@ -50,7 +50,7 @@ def dialog(room: Room) -> None:
     if kind == "looks":
         asked = attention.form()
     elif kind == "choice":
-        made = form.choice("room", poll=True)
+        made = form.draw_choice("room", poll=True)
         asked = _sent(lambda: to_room_question(made(), lecture.OWN))
     elif kind == "number":
         counted = form.number("room", poll=True)

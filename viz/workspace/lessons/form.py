@@ -143,7 +143,7 @@ def _question(key: str, stop: Stop) -> Callable[[], Ask]:
         key=f"{key}.kind",
     )
     if kind == "choice":
-        return own.choice(key, now if isinstance(now, Choice) else None, poll=False)
+        return own.draw_choice(key, now if isinstance(now, Choice) else None, poll=False)
     if kind == "number":
         return own.number(key, now if isinstance(now, Number) else None, poll=False)
     if kind == "page":

@@ -94,8 +94,12 @@ def clearest_heads(measured: Mapping[str, HeadHabits], run: Run | None = None) -
     return {found[habit]: HABIT_NAMES[habit] for habit in sorted(found, key=order.index)}
 
 
-def survey_of_text(model: str, text: str) -> Mapping[str, HeadHabits]:
-    """Return the habits by which a pair of heads opens: of a shipped model those of its survey, of another those of this text, which do not wait for one."""
+def habits_for_opening(model: str, text: str) -> Mapping[str, HeadHabits]:
+    """Return the habits from which Compare chooses its first two heads: those of the survey for a shipped model, else those on this text.
+
+    So the same heads open before and after a survey. Falls back on the survey where the text cannot be read, or does not
+    show every kind of attention.
+    """
     measured = survey(model)
     if input_hints.is_shipped(model):
         return measured

@@ -37,7 +37,7 @@ def show(model: Model, box: str) -> None:
 def show_note(model: Model, text: str) -> None:
     """Show the note on a text that the model cannot read, with a remedy, and on names of special tokens in it. The typed text is kept."""
     input_hints.show_note(model.name, text, _smaller, lambda: _offer(model))
-    if names := as_letters(model, text):
+    if names := special_names_read_as_text(model, text):
         verb, one = ("are", "tokens") if len(names) > 1 else ("is", "token")
         st.text(f"{', '.join(names)} {verb} read as letters here, not as the model's own {one}.")
 
@@ -54,8 +54,8 @@ def show_left_out(model: Model, reads: Collection[str]) -> None:
             )
 
 
-def as_letters(model: Model, text: str) -> list[str]:
-    """Return the names of special tokens that are typed in a text and read as letters; that of the mask is meant to be typed."""
+def special_names_read_as_text(model: Model, text: str) -> list[str]:
+    """Return the names of special tokens that are typed in a text and read as ordinary characters; without that of the mask, which may be typed."""
     if not isinstance(model.reader, Tokenizer):
         return []
     mask = model.tokenizer.mask if model.spec.framed else None

@@ -78,7 +78,7 @@ def place(run: Run, row: int) -> str:
 
 
 def position_phrase(run: Run, row: int) -> str:
-    """Return the position of a row as a phrase: a decoder predicts after a word, a masked language model and a tagger at it, a class is that of the whole input."""
+    """Return the position of a row as a phrase: after a word (decoder), at a word (masked language model, tagger), of the whole input (classifier), or as the start or end of the answer."""
     if run.model.whole_input:
         return "of the whole input"
     if run.model.main_output == "answer":
@@ -191,7 +191,7 @@ def quantity(run: Run, target: OutputTarget) -> str:
     """
     if activation_of(run.model) == "none":
         return "the score"
-    return f"{'the logit difference' if target.is_score else 'ln p'} of {question(run, target)}"
+    return f"{'the logit difference' if target.is_score else 'ln p'} of {target_phrase(run, target)}"
 
 
 def unit(target: OutputTarget) -> str:
@@ -205,8 +205,8 @@ def arguments(target: OutputTarget) -> dict[str, object]:
     return {"row": target.row, "token": target.token, "against": target.against, "activation": activation}
 
 
-def question(run: Run, target: OutputTarget) -> str:
-    """Return what is asked in words: "was", or "was" against "is"; of a score "the score"."""
+def target_phrase(run: Run, target: OutputTarget) -> str:
+    """Return the target of a prediction as a phrase: “was” after “cat”, “was” against “is” after “cat”, or "the score"."""
     if run.model.main_output == "score":
         return "the score"
     against = "" if target.against is None else f" against “{choice_name(run, target.against)}”"

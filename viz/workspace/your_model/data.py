@@ -11,7 +11,7 @@ import numpy as np
 import core.serving.engine
 from core.analysis.heads.habits import HeadHabits
 from core.checkpoints.find import local_folders, model_folders
-from core.checkpoints.inspect import shape, stored, tokens
+from core.checkpoints.inspect import shape, stored, tokenizer_facts
 from core.checkpoints.load import inspect
 from core.errors import InputError
 from core.jobs import user_models
@@ -56,7 +56,7 @@ def facts(model: Model, folder: Path) -> tuple[tuple[str, str], ...]:
         lines = [
             *shape(plan),
             *stored(plan, weights),
-            *([tokens(model.tokenizer, framed=model.spec.framed)] if _reads_words(model) else []),
+            *([tokenizer_facts(model.tokenizer, framed=model.spec.framed)] if _reads_words(model) else []),
         ]
         return tuple(fact for line in lines for fact in line)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.data.gpt_inputs import combined_loss
+from core.data.gpt_inputs import combined_objective
 from viz.charts.curves import number
 from viz.course.exhibit import Folds
 from viz.course.gpt.gpt_tasks.params import PAPER, SLUG, Params
@@ -49,7 +49,7 @@ def losses(params: Params, models: Models) -> Folds:
         told or "The tokens; their surprisal is shown after your guess.",
     )
     l_1, l_2 = found.text, found.label(example.right)
-    total = combined_loss(l_1, l_2, weight)
+    total = combined_objective(l_1, l_2, weight)
     one, two, sum_ = (number(value, 3) for value in (l_1, l_2, total))
     chance = found.said.probabilities[example.right]
     page_parts.summary(
