@@ -101,8 +101,9 @@ def show(page: Page, selection: Selection, run: Run) -> None:
             _partner(run, selection.text, offered),
         )
     )
-    with st.container(horizontal=True, gap="medium"):
-        _offer(offered, selection.text)
+    if not state.presenting():  # the picture needs the room
+        with st.container(horizontal=True, gap="medium"):
+            _offer(offered, selection.text)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         part = controls.segmented(
             "What is patched",
