@@ -342,6 +342,7 @@ NEVER = {
     r"unsafe_allow_(html|javascript)": "tokens such as <s> are normal here",
     r"\bst\.(iframe|html)\(|components\.v1": "runs with the app's rights",
     r"(src|href|url)\s*[=(]\s*[\"']?https?://": "no request may leave the server",
+    r"\b(?:fetch|URL|import|EventSource|WebSocket|sendBeacon)\(\s*[`\"']/|\burl\(\s*[`\"']?/": "below the prefix of a proxy the root is another site's",
     r"trust_remote_code\s*=\s*True": "no code comes from a checkpoint",
     r"register_(full_)?(forward|backward)_(pre_)?hook|functional_call": "a shared model has no state of a visitor",
 }

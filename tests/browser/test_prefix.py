@@ -101,6 +101,7 @@ def holds_a_lecture_and_brings_a_model(chromium: Any, url: str, folder: Path) ->
         context.close()
 
 
+@pytest.mark.slow
 def test_a_proxy_that_takes_a_prefix_away(chromium, app_url, tmp_path):
     with behind(tmp_path, f"{app_url}/") as url:
         holds_a_lecture_and_brings_a_model(chromium, url, tmp_path)
