@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -122,7 +122,9 @@ def show(page: Page, selection: Selection, run: Run) -> None:
         )
         kind = run.kinds[-1] if over in ("resid", "ffn") else heads.kind_of(run)
     stacks = run.model.spec.stacks
-    where = {"stack": stacks[side or next(iter(stacks))]} if over in ("resid", "ffn") else {"kind": kind}
+    where: dict[str, Any] = (
+        {"stack": stacks[side or next(iter(stacks))]} if over in ("resid", "ffn") else {"kind": kind}
+    )
     try:
         clean = model_run.rerun(run, kept_values(over))
         corrupted = model_run.rerun(run, (run.model.main_output,), text=other)
