@@ -164,8 +164,9 @@ def test_the_steps_of_the_image_give_a_server_of_another_user(folder):
             if subprocess.run(health, env=environment, user=user, capture_output=True).returncode == 0:
                 break
             time.sleep(0.5)
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=20) as page:
-            assert page.status == 200 and b"Attention Atlas" in page.read()
+        for address, content in (("", b'<div id="root">'), ("app/static/favicon.svg", b"<svg")):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/{address}", timeout=20) as answer:
+                assert answer.status == 200 and content in answer.read()
     finally:
         server.terminate()
         assert server.wait(30) is not None
