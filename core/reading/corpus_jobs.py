@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 import time
@@ -23,6 +24,7 @@ from core.serving.scheduler import Busy
 from core.training.recipe import untrained
 
 log = logging.getLogger(__name__)
+_numbers = itertools.count()  # of the readings of this process; the engine stores what it has read by them
 LINES, TOKENS = 500, 64
 """Lines that are read, and tokens of each."""
 LETTERS = 2_000
@@ -59,7 +61,7 @@ class CorpusJobs:
 
     def __init__(self) -> None:
         self._lock, self._turn = threading.Lock(), threading.Lock()
-        self._progress: weakref.WeakKeyDictionary[Model, dict[str, tuple[object, CorpusProgress]]] = (
+        self._progress: weakref.WeakKeyDictionary[Model, dict[str, tuple[int, CorpusProgress]]] = (
             weakref.WeakKeyDictionary()
         )
 
@@ -76,7 +78,7 @@ class CorpusJobs:
     def begin(self, model: Model, lines: Sequence[str], visitor: str) -> None:
         """Start to read a visitor's lines; a new call ends the one before."""
         texts = [line.strip()[:LETTERS] for line in lines if line.strip()]
-        job, standing = object(), CorpusProgress(beyond=max(0, len(texts) - LINES))
+        job, standing = next(_numbers), CorpusProgress(beyond=max(0, len(texts) - LINES))
         with self._lock:
             visitors = self._progress.setdefault(model, {})
             visitors.pop(visitor, None)
@@ -86,16 +88,16 @@ class CorpusJobs:
         args = (model, texts[:LINES], visitor, job, standing.beyond)
         threading.Thread(target=self._run, args=args, name=f"corpus of {model.name}", daemon=True).start()
 
-    def _set(self, model: Model, visitor: str, job: object, standing: CorpusProgress) -> bool:
+    def _set(self, model: Model, visitor: str, job: int, standing: CorpusProgress) -> bool:
         """Store the state of a job and return True, or False where a newer one took its place."""
         with self._lock:
             visitors = self._progress.get(model, {})
-            current = visitor in visitors and visitors[visitor][0] is job
+            current = visitor in visitors and visitors[visitor][0] == job
             if current:
                 visitors[visitor] = job, standing
             return current
 
-    def _run(self, model: Model, texts: Sequence[str], visitor: str, job: object, beyond: int) -> None:
+    def _run(self, model: Model, texts: Sequence[str], visitor: str, job: int, beyond: int) -> None:
         try:
             with self._turn:
                 corpus = self._read(model, texts, visitor, job, beyond)
@@ -109,7 +111,7 @@ class CorpusJobs:
             self._set(model, visitor, job, end)
 
     def _read(
-        self, model: Model, texts: Sequence[str], visitor: str, job: object, beyond: int
+        self, model: Model, texts: Sequence[str], visitor: str, job: int, beyond: int
     ) -> ModelCorpus | None:
         """Return the heads over these texts; None where the job was ended."""
         most = min(TOKENS, bounds.token_limit(model))
@@ -135,7 +137,7 @@ class CorpusJobs:
             self._ask(model, job, reading, number, done)
         return ModelCorpus((Source(SOURCE, len(examples), ""),), own.result(readings))
 
-    def _ask(self, model: Model, job: object, reading: CorpusReading, number: int, step: int) -> None:
+    def _ask(self, model: Model, job: int, reading: CorpusReading, number: int, step: int) -> None:
         """Read one batch through the engine, as soon as it has room."""
         engine = core.serving.engine.default()
         cost = COST * model.config.n_layers * len(reading.batches[number])
@@ -150,7 +152,7 @@ class CorpusJobs:
                     f"{model.name} was closed.", "A reading ends with its model.", "Open it again."
                 )
             try:
-                engine.submit(("heads.corpus", model.name, id(job), step), read, cost)
+                engine.submit(("heads.corpus", model.name, job, step), read, cost)
                 return
             except Busy:
                 time.sleep(BREATH)

@@ -161,6 +161,6 @@ def test_the_qr_code_opens_where_an_address_tried_too_many_codes(led):
 def test_streams_end_when_the_server_is_about_to_and_rooms_that_no_other_copy_has(led):
     server = uvicorn.Server(uvicorn.Config("app:app"))
     server.should_exit = True
-    asyncio.run(asyncio.wait_for(routes.keep_clean(server), 5))
+    asyncio.run(asyncio.wait_for(routes.remove_ended_rooms(server), 5))
     ended, leaves = led[0].ended, led[0].is_draining
     assert (ended, store.ROOMS.find(led[0].code)) == (True, None) or (ended, leaves) == (False, True)

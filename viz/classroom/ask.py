@@ -161,7 +161,7 @@ class Question:
         return self.key, self.words, self.form
 
     def state(self) -> dict[str, Any]:
-        """Return all of it as JSON has it."""
+        """Return the question as a dictionary that JSON can write."""
         return asdict(self)
 
     @staticmethod

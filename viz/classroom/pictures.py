@@ -48,7 +48,7 @@ class Parts:
         return next((parts[identity] for parts in self._parts.values() if identity in parts), None)
 
     def state(self) -> dict[str, dict[str, str]]:
-        """Return all of it as JSON has it."""
+        """Return the pictures as a dictionary that JSON can write; `restore` reads it."""
         return {
             key: {name: base64.b64encode(data).decode() for name, data in parts.items()}
             for key, parts in self._parts.items()

@@ -72,7 +72,7 @@ class Record:
         return text.getvalue()
 
     def state(self) -> dict[str, Any]:
-        """Return all of it as JSON has it."""
+        """Return the record as a dictionary that JSON can write."""
         return {"pages": self._pages, "votes": self._votes}
 
     def restore(self, state: Mapping[str, Any]) -> None:

@@ -150,7 +150,7 @@ class Seats:
         self._by_name.clear()
 
     def state(self) -> dict[str, Any]:
-        """Return all of it as JSON has it."""
+        """Return all seats and the lecturer's connections as a dictionary that JSON can write; `restore` reads it."""
         seats = {
             name: [one.changed, one.sent, one.allowance, one.connections, one.connected]
             for name, one in self._by_name.items()

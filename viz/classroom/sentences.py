@@ -93,7 +93,7 @@ class Sentences:
         return next((seat for seat, words in self._waiting.items() if _identity(seat, words) == identity), "")
 
     def state(self) -> dict[str, Any]:
-        """Return all of it as JSON has it."""
+        """Return the sentences as a dictionary that JSON can write."""
         return {"said": dict(self._waiting), "accepted": dict(self._accepted)}
 
     def restore(self, state: Mapping[str, Any]) -> None:

@@ -82,7 +82,7 @@ class Topics:
             wake()
 
     def state(self) -> dict[str, Any]:
-        """Return all topics as JSON has them."""
+        """Return all topics as a dictionary that JSON can write."""
         with self._lock:
             return {"number": self.number, "held": dict(self._messages)}
 

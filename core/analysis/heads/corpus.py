@@ -120,9 +120,10 @@ def head_corpus(
 
     >>> import core
     >>> tiny = core.open_model("induction-tiny")
-    >>> found = head_corpus(tiny, ["abcdefghabcdefgh", "hgfedcbahgfedcba"])["causal"]
-    >>> found.shape, found.strongest[1][0][0].query_token
-    ((2, 2), 'a')
+    >>> heads = head_corpus(tiny, ["abcdefghabcdefgh", "hgfedcbahgfedcba"])["causal"]
+    >>> row = heads.strongest[1][0][0]  # of an induction head: the key follows the earlier occurrence of the query's token
+    >>> heads.shape, row.query - row.key
+    ((2, 2), 7)
     """
     examples = [one if isinstance(one, Example) else Example(one) for one in passages]
     again = evenly(examples, len(examples) if controls is None else controls)

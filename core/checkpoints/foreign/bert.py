@@ -40,13 +40,13 @@ def encoder_layers(
     norm2: str = "output.LayerNorm",
     inner: Mapping[str, str | Row] = FEED_FORWARD,
 ) -> dict[str, Row]:
-    """Name the tensors of BERT's layers, by the parts that other kinds call otherwise."""
+    """Map the tensors of BERT's layers; the arguments are the names that differ among its kinds."""
     heads = tensors.attention("attention.{}", parts)
     return tensors.layers("encoder.layer", heads, inner, norm1=norm1, norm2=norm2)
 
 
 def words_head(prefix: str, parts: str) -> dict[str, Row]:
-    """Name the parts of the head for hidden words: its map, norm and bias, and another name of the bias if there is one."""
+    """Map the tensors of the output layer for masked words: `parts` are the names of its map, norm and bias, and of copies of the bias."""
     dense, norm, bias, *copies = (f"{prefix}{part}" for part in parts.split())
     rows = tensors.as_rows({dense: "masked_lm.to_hidden", norm: "masked_lm.norm"})
     return rows | {bias: tensors.make_row("masked_lm.bias", copies=tuple(copies))}
@@ -293,7 +293,7 @@ OLD_HEAD = "lm_predictions.lm_head."
 
 
 def _distances(name: str, key: str) -> Field:
-    """Name a number of distances; -1 says that there is none."""
+    """Map a number of distances; -1 in the file means that there is none."""
 
     def read(fields: Fields, values: Values) -> Values:
         n = 0 if fields.raw(key) == -1 else fields.whole_number(key, largest=RANGES["n_ctx"], default=0)

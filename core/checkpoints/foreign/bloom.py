@@ -16,7 +16,7 @@ from core.models.llama import LlamaConfig
 
 
 def _weights(packed: Row, **norms: str) -> dict[str, Row]:
-    """Name the tensors of a Bloom or Falcon: queries, keys and values packed, and its norms."""
+    """Map the tensors of a Bloom or Falcon: queries, keys and values packed, and its norms."""
     tables = {"self_attention.query_key_value": packed, "self_attention.dense": "self_attn.to_out"}
     ends = tensors.as_rows({"word_embeddings": "embed.token", "ln_f": "final_norm"})
     return ends | tensors.layers("h", tables, FEED_FORWARD, **norms)

@@ -38,7 +38,7 @@ ENDS = {"embed_tokens": "embed.token", "norm": "final_norm"}
 
 
 def weights(*tables: Weights, **norms: str) -> dict[str, Row]:
-    """Name the tensors of a Llama by the tables of its layers, with its own norms unless there are others."""
+    """Map the tensors of a Llama by the tables of its layers, with its own norms unless there are others."""
     return tensors.as_rows(ENDS) | tensors.layers("layers", *tables, **norms or NORMS)
 
 
@@ -121,7 +121,7 @@ OLMO2 = kin(
 
 
 def _factor(key: str, name: str, power: int = 1) -> Field:
-    """Name a factor of a Granite, of which ours is a power."""
+    """Map a factor of a Granite, of which ours is a power."""
     return keys.value_field(
         name,
         (key,),
@@ -304,7 +304,7 @@ NORMED = keys.flag("norm_topk_prob", "among_chosen", False)
 
 
 def experts(n: int, *, active: int) -> tuple[Field, ...]:
-    """Name how many experts there are and how many compute each token."""
+    """Map the number of experts and the number of those that compute each token."""
     return (
         keys.whole_number("n_experts", "num_local_experts", "num_experts", default=n),
         keys.whole_number("n_active", "num_experts_per_tok", default=active),
@@ -312,7 +312,7 @@ def experts(n: int, *, active: int) -> tuple[Field, ...]:
 
 
 def _routed(mlp: str, hidden: str, out: str, gate: str) -> Weights:
-    """Name the tensors of blocks with a router and its experts, by the names of their parts."""
+    """Map the tensors of blocks with a router and experts by the names of their parts."""
     parts = tensors.feed_forward(hidden, out, gate)
     experts = {f"{mlp}.experts.*.{part}": f"ffn.experts.*.{ours[4:]}" for part, ours in parts.items()}
     return weights(ATTENTION, {f"{mlp}.gate": "ffn.router"}, experts)

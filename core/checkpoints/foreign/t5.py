@@ -24,7 +24,7 @@ N_CTX = 512
 
 
 def _tied(divided: bool) -> Field:
-    """Name whether there is an output layer of its own; in some kinds the output of a tied one is `divided`."""
+    """Map whether the output layer has weights of its own; in some kinds the output of a tied one is `divided`."""
 
     def read(fields: Fields, values: Values) -> Values:
         tied = bool(fields.flag("tie_word_embeddings", True))

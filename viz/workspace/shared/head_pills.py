@@ -95,7 +95,7 @@ def draw_pills(measured: Mapping[str, HeadHabits], now: HeadRef, run: Run | None
 
 
 def explain_names(measured: Mapping[str, HeadHabits], heads: Collection[HeadRef]) -> str:
-    """Explain heads, how L1.H5 is read, and the names of these heads: by the glossary, and the test behind each name."""
+    """Return Markdown that explains the word head, as in the glossary, and the test behind the name of each of these heads."""
     found = {measured[place.kind].habit(place.layer, place.head): place for place in heads}
     names = "".join(f"\n- **{HABIT_NAMES[habit]}**: {TESTS[habit]}" for habit in found if habit in TESTS)
     return f"{term('head').sentence}\n\nThe names say what a head did in a test, on sentences of ours:{names}"

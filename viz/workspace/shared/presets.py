@@ -131,7 +131,7 @@ def put(new: Texts) -> None:
 
 
 def take(row: Preset) -> None:
-    """Choose a ready-made sentence. A translator writes its own translation of it."""
+    """Put a ready-made sentence into the input boxes, of a pair both texts; a given translation is removed, so that a translator writes its own."""
     put({"text": row.text} | ({"pair": row.second} if row.kind == "pair" else {}))
 
 
