@@ -83,7 +83,7 @@ class Turns:
     ...         other = threading.Thread(target=turns.take().__enter__); other.start(); other.join()
     """
 
-    PAUSE, MOST, RECENT, VISITORS = 2.0, 0.15, 1.0, 1024
+    PAUSE, MOST, RECENT, VISITORS = 3.0, 0.2, 1.0, 1024
     """A visitor's pause is `PAUSE` times as long as the drawings before it, `MOST` seconds at most, if another visitor drew in the last `RECENT` seconds. So many visitors are remembered."""
 
     def __init__(self, patience: float = 0.1) -> None:
@@ -151,7 +151,7 @@ class Turns:
         >>> turns = Turns()
         >>> turns.note_drawing("a", 10.00, 10.02); turns.note_drawing("b", 10.02, 10.06)
         >>> [round(turns.pause(*case), 3) for case in (("b", 10.07), ("b", 10.3), ("a", 10.03), ("b", 99.0), ("c", 10.07))]
-        [0.07, 0.0, 0.03, 0.0, 0.0]
+        [0.11, 0.0, 0.05, 0.0, 0.0]
         """
         with self._lock:
             drawings = self._visitors.get(visitor)

@@ -164,10 +164,10 @@ def test_who_draws_again_and_again_pauses_for_others_but_not_alone(clock, monkey
     draw("drags", 0.05)
     assert pauses == []  # nobody else is there
     draw("other", 0.01)
-    draw("drags", 0.03)  # 0.1 after its last drawing, of which 0.01 are over
+    draw("drags", 0.03)  # 0.15 after its last drawing, of which 0.01 are over
     draw("drags", 0.5)
-    draw("drags", 0.05)  # twice a long drawing: the longest pause
-    assert pauses == [0.09, 0.06, Turns.MOST]
+    draw("drags", 0.05)  # three times a long drawing: the longest pause
+    assert pauses == [0.14, 0.09, Turns.MOST]
     clock[0] += 0.3
     draw("drags", 0.05)
     assert len(pauses) == 3  # it came later than that
@@ -175,7 +175,7 @@ def test_who_draws_again_and_again_pauses_for_others_but_not_alone(clock, monkey
     for _ in range(3):  # drawings that are broken off count together
         turns.note_drawing("drags", clock[0] - 0.01, clock[0])
     draw("drags", 0.05)
-    assert pauses[3:] == [Turns.MOST]  # twice 0.05 + 3 * 0.01
+    assert pauses[3:] == [Turns.MOST]  # three times 0.05 + 3 * 0.01
 
 
 def test_a_short_page_goes_before_a_long_one_that_came_at_the_same_time():
