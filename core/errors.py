@@ -26,5 +26,9 @@ class InputError(ValueError):
         return type(self), (self.wrong, self.rule, self.remedy)
 
 
+class UnknownKind(InputError):
+    """A model is of a kind that no format reads."""
+
+
 def _shortened(part: str) -> str:
     return part if len(part) <= MOST else f"{part[: MOST // 2]}…{part[1 - MOST // 2 :]}"

@@ -14,13 +14,13 @@ import tokenizers
 import torch
 from torch import Tensor, nn
 
-from core.checkpoints.foreign import ENDS, FIRST, MORE_ENDS, UnknownKindError, plan_foreign
+from core.checkpoints.foreign import ENDS, FIRST, MORE_ENDS, plan_foreign
 from core.checkpoints.library_model import LibraryModel, open_library_model
 from core.checkpoints.safety.load_plan import Plan, build
 from core.checkpoints.safety.safetensors_header import Entry
 from core.checkpoints.tokenizer import check_rows, marked
 from core.checkpoints.weights import Weights
-from core.errors import InputError
+from core.errors import InputError, UnknownKind
 from core.model import Model
 from core.text import Tokenizer
 
@@ -86,7 +86,7 @@ def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model | Library
             plan, weights = plan_foreign(values, MemoryWeights.from_tensors(stored))
             ours = _tokenizer(tokenizer, plan)
             built = build(plan, weights)
-    except UnknownKindError:
+    except UnknownKind:
         if tokenizer is None:
             raise
         return open_library_model(network, _backend(tokenizer), title)

@@ -24,7 +24,7 @@ def table() -> str:
     for form in {form.model_type: form for form in formats().values()}.values():
         kinds = ", ".join(f"`{kind}`" for kind in form.kinds)
         switches = ", ".join(sorted({f"`{name}`" for row in form.fields for name in row.only}))
-        rows += f"| {kinds} | {form.example_model} | {form.readme_text} | {switches} |\n"
+        rows += f"| {kinds} | {form.example} | {form.summary} | {switches} |\n"
     return HEAD + rows
 
 

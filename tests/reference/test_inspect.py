@@ -107,7 +107,7 @@ def test_a_shipped_model_is_described_too():
 def test_the_table_of_kinds_is_that_of_the_formats_and_each_has_a_row_of_parity():
     text = kinds_table.README.read_text(encoding="utf-8")
     assert kinds_table.updated(text) == text, "python -m core.tools.kinds_table writes it"
-    assert all(form.example_model and form.readme_text for form in formats().values())
+    assert all(form.example and form.summary for form in formats().values())
     own_files = {"vit", "deit", "jina_bert"}
     compared = {case.config.model_type for case in CASES.values()} | own_files
     assert compared == set(formats())

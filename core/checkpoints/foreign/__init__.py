@@ -17,7 +17,7 @@ from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.safety.load_plan import Plan, WeightMapping, check_names, find_mappable
 from core.checkpoints.task_heads import read_head
 from core.checkpoints.weights import Weights
-from core.errors import InputError
+from core.errors import InputError, UnknownKind
 
 BAD_WORDS = "bad_words_ids"
 """The key of the words, each as ids, that are never written."""
@@ -199,12 +199,8 @@ def _guess(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
     )
 
 
-class UnknownKindError(InputError):
-    """A model of a kind that no format here reads."""
-
-
 def _unknown(problem: str) -> InputError:
-    return UnknownKindError(
+    return UnknownKind(
         f"config.json: {problem}.",
         f"Kinds read here: {', '.join(sorted(formats()))}.",
         "Open a model of one of these kinds.",

@@ -60,8 +60,8 @@ WEIGHTS: Weights = {
 """The tensors of all these kinds; each has some of them."""
 MARIAN = Format(
     model_type="marian",
-    example_model="Helsinki-NLP/opus-mt-en-de",
-    readme_text="encoder, decoder and cross-attention; sinusoidal positions, sines before cosines; Opus-MT folders as they are on the Hub: `source.spm` tokenizes the source, `target.spm` the target, a language code (`>>fra<<`) is one token; tokens in `bad_words_ids` are never written",
+    example="Helsinki-NLP/opus-mt-en-de",
+    summary="encoder, decoder and cross-attention; sinusoidal positions, sines before cosines; Opus-MT folders as they are on the Hub: `source.spm` tokenizes the source, `target.spm` the target, a language code (`>>fra<<`) is one token; tokens in `bad_words_ids` are never written",
     config=TransformerConfig,
     fields=(
         keys.only(share_encoder_decoder_embeddings=True),
@@ -76,7 +76,7 @@ MARIAN = Format(
     special_tokens={"end": "</s>", "pad": "<pad>"},
     prefix="model.",
     outside=("lm_head.", "final_logits_bias"),
-    suffix_with_output="MTModel",
+    output_suffix="MTModel",
     ignored_tensors=r"(encoder|decoder)\.(embed_positions\.weight|version)",
     refused=REFUSED - {"is_encoder_decoder"},
 )
@@ -87,7 +87,7 @@ BART = kin(
     "encoder, decoder and cross-attention; learned positions, a norm after the embeddings",
     fields=(LEARNED, POST, *COMMON),
     fixed={"eps": 1e-5, "order": "post", "positions": "learned", "first_place": 2, "embed_norm": True},
-    suffix_with_output="ForConditionalGeneration",
+    output_suffix="ForConditionalGeneration",
     ignored_tensors=r"(encoder|decoder)\.version",
     tasks=TWO_STACKS,
 )
@@ -109,7 +109,7 @@ PEGASUS = kin(
     guess_key="extra_pos_embeddings",
     fields=(SINES, PRE, *COMMON),
     fixed={**MARIAN.fixed, "order": "pre"},
-    suffix_with_output="ForConditionalGeneration",
+    output_suffix="ForConditionalGeneration",
 )
 M2M100 = kin(
     PEGASUS,
@@ -135,8 +135,8 @@ M2M100 = kin(
 )
 OPT = Format(
     model_type="opt",
-    example_model="facebook/opt-125m",
-    readme_text="causal heads, learned positions counted from row 2",
+    example="facebook/opt-125m",
+    summary="causal heads, learned positions counted from row 2",
     architecture="OPT",
     config=GPTConfig,
     guess_key="word_embed_proj_dim",

@@ -56,27 +56,22 @@ HEAD = "cls.predictions."
 WORDS = words_head(HEAD, "transform.dense transform.LayerNorm bias decoder.bias")
 LATER_WORDS = words_head("lm_head.", "dense layer_norm bias decoder.bias")
 POOLER = {"pooler.dense": "pooler"}
-SPECIAL_TOKENS = {
-    "start": "[CLS] or <s>",
-    "end": "[SEP] or </s>",
-    "pad": "[PAD] or <pad>",
-    "mask": "[MASK] or <mask>",
-}
+ROLES = {"start": "[CLS] or <s>", "end": "[SEP] or </s>", "pad": "[PAD] or <pad>", "mask": "[MASK] or <mask>"}
 BERT_WEIGHTS = {**EMBEDDINGS, **encoder_layers(), **WORDS, **POOLER, NEXT: "to_next_sentence"}
 BERT = Format(
     model_type="bert",
-    example_model="google-bert/bert-base-uncased",
-    readme_text="bidirectional heads, segments, masked words, next-sentence prediction",
+    example="google-bert/bert-base-uncased",
+    summary="bidirectional heads, segments, masked words, next-sentence prediction",
     config=BERTConfig,
     fields=(*BASE, GELU),
     fixed={"first_place": 0},
     stored={"masked_lm": (HEAD,), "pooler": ("pooler.", NEXT), "next_sentence": (NEXT,)},
     weights=BERT_WEIGHTS,
-    special_tokens=SPECIAL_TOKENS,
+    special_tokens=ROLES,
     prefix="bert.",
     output=f"{HEAD}decoder",
     outside="cls.",
-    suffix_with_output="ForMaskedLM",
+    output_suffix="ForMaskedLM",
     endings={"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},
     tasks=POOLED,
 )
@@ -123,9 +118,7 @@ ROBERTA = kin(
     output="lm_head.decoder",
     outside="lm_head.",
     tasks=two_maps(),
-    special_tokens={
-        mark: " or ".join(reversed(names.split(" or "))) for mark, names in SPECIAL_TOKENS.items()
-    },
+    special_tokens={mark: " or ".join(reversed(names.split(" or "))) for mark, names in ROLES.items()},
 )
 DISTILBERT = kin(
     BERT,
@@ -258,7 +251,7 @@ BIGBIRD = kin(
     fixed={"first_place": 0, "window": 3, "n_global": 2, "draw": "first", "seed": 0},
     weights={**BERT_WEIGHTS, "pooler": "pooler"},
     tasks=two_maps("gelu_new", "hidden_act"),
-    special_tokens={**SPECIAL_TOKENS, "pad": "<pad> or [PAD]"},
+    special_tokens={**ROLES, "pad": "<pad> or [PAD]"},
 )
 """The window is 3 blocks, the first and the last block are global, and a text of (5 + 2 r) blocks is read in full."""
 BUCKETS, FURTHEST, PADDING = 32, 128, 1

@@ -24,8 +24,8 @@ def _weights(packed: Row, **norms: str) -> dict[str, Row]:
 
 BLOOM = Format(
     model_type="bloom",
-    example_model="bigscience/bloom-560m",
-    readme_text="ALiBi (scores fall with the distance), also shown as a table; a norm after the embeddings",
+    example="bigscience/bloom-560m",
+    summary="ALiBi (scores fall with the distance), also shown as a table; a norm after the embeddings",
     config=BloomConfig,
     tables=False,
     fields=(
@@ -59,8 +59,8 @@ def _check_attention(fields: Fields, values: Values) -> Values:
 
 MPT = Format(
     model_type="mpt",
-    example_model="mosaicml/mpt-7b",
-    readme_text="ALiBi (scores fall with the distance), also shown as a table",
+    example="mosaicml/mpt-7b",
+    summary="ALiBi (scores fall with the distance), also shown as a table",
     config=BloomConfig,
     tables=False,
     fields=(

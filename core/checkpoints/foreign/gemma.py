@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.checkpoints.foreign import keys, llama, tensors
 from core.checkpoints.foreign.keys import Field, Values
-from core.checkpoints.foreign.rope import all_but_every, dual_rope_field, local, rope_field
+from core.checkpoints.foreign.rope import all_but_every, dual_rope, local, rope_field
 from core.checkpoints.foreign.table import kin
 from core.checkpoints.safety.config_schema import Fields
 from core.models.gemma import GemmaConfig
@@ -92,13 +92,13 @@ GEMMA3 = kin(
     "Llama with two RoPE bases and query-key norms per head; the text model of a `gemma3` only; EmbeddingGemma (google/embeddinggemma-300m) is bidirectional",
     config=lambda values: GemmaEncoderConfig if values.get("both") else GemmaConfig,
     architecture="Gemma3",
-    suffix_without_output="TextModel",
+    body_suffix="TextModel",
     fields=(
         *LATER,
         keys.written_of(GemmaEncoderConfig, DIRECTIONS),
         keys.only(attn_logit_softcapping=None),
         keys.positive(LOGITS, "logit_cap", 0.0),
-        dual_rope_field(("rope_theta", "rope_local_base_freq"), (1e6, 1e4), ("default", "linear")),
+        dual_rope(("rope_theta", "rope_local_base_freq"), (1e6, 1e4), ("default", "linear")),
         local(all_but_every(6, "sliding_window_pattern")),
     ),
     fixed={"activation": "gelu_tanh", "qk_norm": True, "score_cap": 0.0},

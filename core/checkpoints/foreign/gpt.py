@@ -32,8 +32,8 @@ LAYERS = tensors.changed(tensors.layers("h", PACKED, FEED_FORWARD, **NORMS), "",
 """`c_attn` has query, key and value side by side; all matrices of the layers are (in, out)."""
 GPT2 = Format(
     model_type="gpt2",
-    example_model="openai-community/gpt2",
-    readme_text="causal heads, learned positions",
+    example="openai-community/gpt2",
+    summary="causal heads, learned positions",
     architecture="GPT2",
     config=GPTConfig,
     fields=(
@@ -48,7 +48,7 @@ GPT2 = Format(
     fixed={"order": "pre"},
     weights={"wte": "embed.token", "wpe": "embed.position", **LAYERS, "ln_f": "final_norm"},
     prefix="transformer.",
-    suffix_with_output="LMHeadModel",
+    output_suffix="LMHeadModel",
     ignored_tensors=r"h\.\d+\.(attn|crossattention)\.bias",
     tasks=of_decoder("classifier"),
 )
@@ -101,8 +101,8 @@ def _write_local(cfg: GPTNeoConfig) -> Values:
 SPLIT = tensors.attention("attn.attention.{}_proj", "q k v out")
 GPT_NEO = Format(
     model_type="gpt_neo",
-    example_model="roneneldan/TinyStories-33M",
-    readme_text="unscaled scores; layers with and without a sliding window",
+    example="roneneldan/TinyStories-33M",
+    summary="unscaled scores; layers with and without a sliding window",
     architecture="GPTNeo",
     config=GPTNeoConfig,
     fields=(

@@ -51,7 +51,7 @@ GPT_OSS = kin(
         local(all_but_every(2)),
         keys.small("rms_norm_eps", 1e-5),
         llama.TIED,
-        rope_field(default=150000.0, scaling_types=("yarn",)),
+        rope_field(default=150000.0, scalings=("yarn",)),
     ),
     weights=llama.weights(llama.ATTENTION, {"self_attn.sinks": "self_attn.sinks"}, EXPERTS),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.checkpoints.files import printable
-from core.checkpoints.safety.config_schema import ELSEWHERE, RANGES, Fields, name_for
+from core.checkpoints.safety.config_schema import ELSEWHERE, RANGES, REPAIR, Fields, name_for
 from core.errors import InputError
 
 Values = Mapping[str, Any]
@@ -44,9 +44,7 @@ class Field:
     only: tuple[str, ...] = ()
 
 
-def wrong(
-    key: str, value: Any, rule: str, remedy: str = "Correct it, or download the model again."
-) -> InputError:
+def wrong(key: str, value: Any, rule: str, remedy: str = REPAIR) -> InputError:
     """Return the error for a value of config.json."""
     return InputError(f"config.json: {key} is {printable(repr(value), 60)}.", rule, remedy)
 
@@ -91,10 +89,7 @@ def whole_number(
 
 
 def size_fields(*, omit: str = "", **keys: str) -> tuple[Field, ...]:
-    """Return one `Field` per size in `USUAL_SIZES`, except those in `omit` (names separated by spaces).
-
-    `n_ctx="n_positions"` gives a key for a size that is read before the usual one; the first is written.
-    """
+    """Return a `Field` for each size in `USUAL_SIZES` but those in `omit`; one in `keys` has these keys before the usual ones, and the first is written."""
     usual = {name: key for name, key in USUAL_SIZES.items() if name not in omit.split()}
     every = {name: f"{keys.get(name, '')} {usual.get(name, '')}".split() for name in {**usual, **keys}}
     return tuple(whole_number(name, *dict.fromkeys(each)) for name, each in every.items())

@@ -26,7 +26,7 @@ PARALLEL = {"norm": "layer", "block": "one norm", "gated": False}
 BIASED = dict.fromkeys(("qkv_bias", "out_bias", "ffn_bias"), True)
 OUT_BIAS = tensors.make_row("logits_bias", shape=lambda cfg: (cfg.n_vocab,))
 SCALED = ("default", "llama3")
-ROTARY = rope_field(scaling_types=SCALED)
+ROTARY = rope_field(scalings=SCALED)
 BASE = (*SHAPE, ACTIVATION, TIED, ROTARY)
 ATTENTION = {
     **tensors.attention("self_attn.{}_proj", "q k v o"),
@@ -45,8 +45,8 @@ def weights(*tables: Weights, **norms: str) -> dict[str, Row]:
 WEIGHTS = weights(ATTENTION, GATED)
 LLAMA = Format(
     model_type="llama",
-    example_model="HuggingFaceTB/SmolLM2-135M",
-    readme_text="rotary positions (queries and keys before and after rotation), grouped-query attention; RoPE scaling as in Llama 3.1",
+    example="HuggingFaceTB/SmolLM2-135M",
+    summary="rotary positions (queries and keys before and after rotation), grouped-query attention; RoPE scaling as in Llama 3.1",
     config=LlamaConfig,
     tables=False,
     fields=(UNBIASED, keys.only(pretraining_tp=1), *BASE),
@@ -100,7 +100,7 @@ SMOLLM3 = kin(
         *SHAPE,
         ACTIVATION,
         USUALLY_TIED,
-        rope_field(default=2000000.0, scaling_types=SCALED),
+        rope_field(default=2000000.0, scalings=SCALED),
         keys.value_field(
             "unturned",
             ("no_rope_layers",),
@@ -156,7 +156,7 @@ PHI3 = kin(
         *SHAPE,
         ACTIVATION,
         TIED,
-        rope_field(share=1.0, scaling_types=("default", "longrope")),
+        rope_field(share=1.0, scalings=("default", "longrope")),
         window(),
     ),
     weights=weights(

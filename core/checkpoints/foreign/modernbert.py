@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.checkpoints.foreign import bert, keys, tensors
 from core.checkpoints.foreign.keys import Field, Values
-from core.checkpoints.foreign.rope import all_but_every, dual_rope_field, local, rope_field
+from core.checkpoints.foreign.rope import all_but_every, dual_rope, local, rope_field
 from core.checkpoints.foreign.table import Format, kin
 from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.checkpoints.task_heads import ANSWER, CHOICE, CLASSES, POOLED, TAGS, HeadSpec, two_maps
@@ -33,8 +33,8 @@ TUNED = HeadSpec(
 )
 MODERNBERT = Format(
     model_type="modernbert",
-    example_model="answerdotai/ModernBERT-base",
-    readme_text="BERT without segments; rotary positions, layers with full or local attention, a gated feed-forward network",
+    example="answerdotai/ModernBERT-base",
+    summary="BERT without segments; rotary positions, layers with full or local attention, a gated feed-forward network",
     architecture="ModernBert",
     config=ModernBERTConfig,
     tables=False,
@@ -42,7 +42,7 @@ MODERNBERT = Format(
         keys.off("attention_bias mlp_bias norm_bias classifier_bias"),
         keys.only(decoder_bias=True),
         *bert.SIZES,
-        dual_rope_field(("global_rope_theta", "local_rope_theta"), (160000.0, 10000.0)),
+        dual_rope(("global_rope_theta", "local_rope_theta"), (160000.0, 10000.0)),
         local(all_but_every(3, "global_attn_every_n_layers", first=True)),
         keys.whole_number(
             "reach", "local_attention", default=128, least=2, convert=lambda n: n // 2, invert=lambda n: 2 * n
@@ -69,11 +69,11 @@ MODERNBERT = Format(
         "final_norm": "final_norm",
         **bert.words_head("", "head.dense head.norm decoder.bias"),
     },
-    special_tokens=bert.SPECIAL_TOKENS,
+    special_tokens=bert.ROLES,
     prefix="model.",
     output="decoder",
     outside=("head.", "decoder.", "classifier."),
-    suffix_with_output="ForMaskedLM",
+    output_suffix="ForMaskedLM",
     tasks={
         **dict.fromkeys((CLASSES, CHOICE), replace(TUNED, pool_field="classifier_pooling")),
         **dict.fromkeys((TAGS, ANSWER), TUNED),

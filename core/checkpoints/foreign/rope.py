@@ -28,11 +28,8 @@ SHARE = "partial_rotary_factor"
 BASES = ("rope_base", "rope_local_base")
 
 
-def _unread(problem: str, scaling_types: Sequence[str]) -> InputError:
-    rules = (
-        f"{kind} (with {', '.join(SCALING_TYPES[kind])})" if SCALING_TYPES[kind] else kind
-        for kind in scaling_types
-    )
+def _unread(problem: str, scalings: Sequence[str]) -> InputError:
+    rules = (f"{kind} (with {', '.join(SCALING_TYPES[kind])})".replace(" (with )", "") for kind in scalings)
     return InputError(
         f"config.json: {problem}.",
         f"Rotary positions of this kind are read as {', or as '.join(rules)}.",
@@ -40,45 +37,43 @@ def _unread(problem: str, scaling_types: Sequence[str]) -> InputError:
     )
 
 
-def _entries(key: str, value: Any, scaling_types: Sequence[str]) -> dict[str, Any]:
+def _entries(key: str, value: Any, scalings: Sequence[str]) -> dict[str, Any]:
     if value is not None and not isinstance(value, dict):
-        raise _unread(f"{key} is {printable(repr(value), 40)}", scaling_types)
+        raise _unread(f"{key} is {printable(repr(value), 40)}", scalings)
     return dict(value or {})
 
 
 def rope_field(
     base: str | tuple[str, ...] = "rope_theta",
     default: float = 10000.0,
-    scaling_types: Sequence[str] = PLAIN,
+    scalings: Sequence[str] = PLAIN,
     share: float = 0.0,
     share_key: str = SHARE,
 ) -> Field:
     """Map the rotary settings: `rope_parameters` of new configs, `rope_scaling` and keys of their own in old ones.
 
     `base` and `share_key` are the old keys of the base and of the share of the features that are rotated, if not all are.
-    `scaling_types` are those of `SCALING_TYPES` that may be used.
+    `scalings` are those of `SCALING_TYPES` that may be used.
     """
     bases = (base,) if isinstance(base, str) else base
 
     def read(fields: Fields, values: Values) -> Values:
-        old, new = (
-            _entries(key, fields.raw(key), scaling_types) for key in ("rope_scaling", "rope_parameters")
-        )
+        old, new = (_entries(key, fields.raw(key), scalings) for key in ("rope_scaling", "rope_parameters"))
         entries = old | new
         theta = next(filter(None, map(fields.raw, bases)), default)
         results = {"rope_base": entries.pop("rope_theta", theta)}
         if share:
             part = entries.pop(SHARE, share if fields.raw(share_key) is None else fields.raw(share_key))
             if type(part) not in (int, float) or not 0 < part <= 1:
-                raise _unread(f"{share_key}, or {SHARE}, is {printable(repr(part), 40)}", scaling_types)
+                raise _unread(f"{share_key}, or {SHARE}, is {printable(repr(part), 40)}", scalings)
             d_head = values.get("d_head") or values["d_model"] // values["n_heads"]
             results["d_rotary"] = int(d_head * part)
-        if "longrope" in scaling_types and LONG & {entries.get("rope_type"), entries.get("type")}:
-            return {**results, **_pair_by_pair(fields, entries, values, scaling_types)}
-        return {**results, **_scaling_values(entries, scaling_types)}
+        if "longrope" in scalings and LONG & {entries.get("rope_type"), entries.get("type")}:
+            return {**results, **_pair_by_pair(fields, entries, values, scalings)}
+        return {**results, **_scaling_values(entries, scalings)}
 
     def write(cfg: Any) -> Values:
-        kind = scaling_types[-1] if getattr(cfg, "rope_original", 0) else "default"
+        kind = scalings[-1] if getattr(cfg, "rope_original", 0) else "default"
         scaling = {key: getattr(cfg, name) for key, name in SCALING_TYPES[kind].items()}
         if kind == "yarn":
             scaling["truncate"] = False
@@ -96,20 +91,20 @@ def rope_field(
     return Field(read=read, write=write, names={"rope_base": ("rope_theta", *bases), **names})
 
 
-def _scaling_values(entries: dict[str, Any], scaling_types: Sequence[str]) -> Values:
+def _scaling_values(entries: dict[str, Any], scalings: Sequence[str]) -> Values:
     named = [str(entries.pop(key, "default")) for key in ("rope_type", "type")]
     kind = next((each for each in named if each != "default"), "default")
     numbers = {key: value for key, value in entries.items() if value is not None}
     if kind == "yarn" and numbers.get("truncate") is False:
         del numbers["truncate"]
     keys = numbers.keys() | {"factor"} if kind == "linear" else numbers.keys()
-    if kind not in scaling_types or keys != SCALING_TYPES[kind].keys():
+    if kind not in scalings or keys != SCALING_TYPES[kind].keys():
         keys = f", with {printable(', '.join(sorted(map(str, numbers))), 80)}" if numbers else ""
-        raise _unread(f"its rotary positions are of the kind '{printable(kind, 40)}'{keys}", scaling_types)
+        raise _unread(f"its rotary positions are of the kind '{printable(kind, 40)}'{keys}", scalings)
     return {SCALING_TYPES[kind][key]: value for key, value in numbers.items()}
 
 
-def _pair_by_pair(fields: Fields, entries: Values, values: Values, scaling_types: Sequence[str]) -> Values:
+def _pair_by_pair(fields: Fields, entries: Values, values: Values, scalings: Sequence[str]) -> Values:
     """Return the factor of each pair of features (LongRoPE) for texts up to the length of the training."""
     key, n_ctx = "original_max_position_embeddings", values["n_ctx"]
     original, short = entries.get(key) or fields.raw(key), entries.get("short_factor")
@@ -118,31 +113,27 @@ def _pair_by_pair(fields: Fields, entries: Values, values: Values, scaling_types
     factor = entries.get("factor") or n_ctx / (original if known else 1)
     if not known or any(type(each) not in (int, float) for each in (*short, factor, size or 1)):
         short, original = (printable(repr(each), 40) for each in (short, original))
-        raise _unread(f"short_factor is {short}, {key} {original}", scaling_types)
+        raise _unread(f"short_factor is {short}, {key} {original}", scalings)
     usual = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
     return {"rope_each": tuple(short), "rope_size": size or usual, "n_ctx": min(n_ctx, original)}
 
 
-def dual_rope_field(
-    keys: tuple[str, str], bases: tuple[float, float], scaling_types: Sequence[str] = PLAIN
-) -> Field:
+def dual_rope(keys: tuple[str, str], bases: tuple[float, float], scalings: Sequence[str] = PLAIN) -> Field:
     """Map the rotary settings of full-attention layers and of sliding-window layers.
 
-    `keys`, `bases`: old config keys and default bases, (full, sliding). Only full-attention layers may use other `scaling_types` than the default.
+    `keys`, `bases`: old config keys and default bases, (full, sliding). Only full-attention layers may use other `scalings` than the default.
     """
 
     def read(fields: Fields, values: Values) -> Values:
-        new = _entries("rope_parameters", fields.raw("rope_parameters"), scaling_types)
+        new = _entries("rope_parameters", fields.raw("rope_parameters"), scalings)
         both = {EVERYWHERE: fields.raw("rope_scaling"), **new}
         if set(both) - {EVERYWHERE, SLIDING}:
-            raise _unread(
-                f"rope_parameters names {printable(str(sorted(map(str, both))), 80)}", scaling_types
-            )
+            raise _unread(f"rope_parameters names {printable(str(sorted(map(str, both))), 80)}", scalings)
         results: dict[str, Any] = {}
         for kind, name, key, base in zip((EVERYWHERE, SLIDING), BASES, keys, bases, strict=True):
-            part = _entries("rope_parameters", both.get(kind), scaling_types)
+            part = _entries("rope_parameters", both.get(kind), scalings)
             results[name] = part.pop("rope_theta", fields.raw(key) or base)
-            results |= _scaling_values(part, scaling_types if kind == EVERYWHERE else PLAIN)
+            results |= _scaling_values(part, scalings if kind == EVERYWHERE else PLAIN)
         return results
 
     def write(cfg: Any) -> Values:
@@ -165,9 +156,8 @@ def per_layer(fields: Fields, key: str, n: int, words: Sequence[Any]) -> list[An
     known = given is None or (isinstance(given, list) and len(given) == n)
     if known and all(each in words and type(each) is type(words[0]) for each in given or ()):
         return given
-    raise wrong(
-        key, given, f"It is a list of one of {', '.join(map(str, words))} for each of the {n:,} layers."
-    )
+    rule = f"It is a list of one of {', '.join(map(str, words))} for each of the {n:,} layers."
+    raise wrong(key, given, rule)
 
 
 def local(otherwise: Callable[[Fields, int], Iterable[int]]) -> Field:

@@ -87,8 +87,8 @@ def _weights(cfg: T5Config | T5EncoderConfig) -> Weights:
 
 T5 = Format(
     model_type="t5",
-    example_model="google-t5/t5-small",
-    readme_text="encoder, decoder and cross-attention; unscaled scores with a relative bias per head and distance, also shown as a table",
+    example="google-t5/t5-small",
+    summary="encoder, decoder and cross-attention; unscaled scores with a relative bias per head and distance, also shown as a table",
     architecture="T5",
     config=lambda values: T5EncoderConfig if values.get("alone") else T5Config,
     tables=False,
@@ -97,8 +97,8 @@ T5 = Format(
     weights=_weights,
     special_tokens={"start": "<pad>", "end": "</s>", "pad": "<pad>"},
     outside=(),
-    suffix_with_output="ForConditionalGeneration",
-    suffix_without_output="EncoderModel",
+    output_suffix="ForConditionalGeneration",
+    body_suffix="EncoderModel",
     ignored_tensors=r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",
     ties=False,
     tasks=TWO_STACKS | {TAGS: TAGGER},

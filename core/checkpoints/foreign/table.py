@@ -47,10 +47,10 @@ class Format:
     - `endings`: old ends of names with the present ones; `ignored_tensors`: a regular expression of names that are not read; `refused`: keys that must not be set.
     - `tasks`: heads of fine-tuning by the end of the class's name; `special_tokens`: as in `Plan`; `tokenizer`: for folders without one.
     - `tables`: there is a vector for each position. `ties`: a config that is not tied must bring an output layer.
-    - `architecture`: the beginning of its classes' names, if not the model type; `suffix_with_output`, `suffix_without_output`: their end with and without an output layer; `classes`: the whole name.
+    - `architecture`: the beginning of its classes' names, if not the model type; `output_suffix`, `body_suffix`: their end with and without an output layer; `classes`: the whole name.
     - `aliases`: model types of the same arithmetic with their classes; `config_model_type`: the model type in config.json, where several formats share it and the class decides.
     - `guess_key`: a key without which a config that has no `model_type` is not taken for this format ("model_type": it never is).
-    - `example_model`, `readme_text`: a public model of the type and the sentence about it, for the table in core/README.md.
+    - `example`, `summary`: a public model of the type and the sentence about it, for the table in core/README.md.
     """
 
     model_type: str
@@ -59,14 +59,14 @@ class Format:
     weights: Weights | Callable[[Any], Weights]
     fixed: Values = field(default_factory=dict)
     stored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    example_model: str = ""
-    readme_text: str = ""
+    example: str = ""
+    summary: str = ""
     architecture: str = ""
     prefix: str = ""
     output: str = "lm_head"
     outside: str | tuple[str, ...] = "lm_head."
-    suffix_with_output: str = "ForCausalLM"
-    suffix_without_output: str = "Model"
+    output_suffix: str = "ForCausalLM"
+    body_suffix: str = "Model"
     classes: Callable[[Any], str] | None = None
     endings: Mapping[str, str] = field(default_factory=dict)
     ignored_tensors: str = ""
@@ -143,10 +143,10 @@ class Format:
         if self.classes is not None:
             return self.classes(config)
         next_sentence, words = getattr(config, "next_sentence", False), writes(config)
-        end = "ForNextSentencePrediction" if next_sentence else self.suffix_without_output
+        end = "ForNextSentencePrediction" if next_sentence else self.body_suffix
         if words:
             both = next_sentence or getattr(config, "sentence_order", False)
-            end = "ForPreTraining" if both else self.suffix_with_output
+            end = "ForPreTraining" if both else self.output_suffix
         return self.kinds[self.model_type] + end
 
     def check_depth(self, config: Any, stored: Collection[str]) -> None:
@@ -195,11 +195,9 @@ class Format:
         return tuple(takes.values())
 
 
-def kin(base: Format, model_type: str, example_model: str, readme_text: str, **changes: Any) -> Format:
+def kin(base: Format, model_type: str, example: str, summary: str, **changes: Any) -> Format:
     """Return a format that has the fields of `base` except those given here."""
-    return replace(
-        base, model_type=model_type, example_model=example_model, readme_text=readme_text, **changes
-    )
+    return replace(base, model_type=model_type, example=example, summary=summary, **changes)
 
 
 def _same(values: Values, config: Values) -> bool:

@@ -79,8 +79,8 @@ def _weights(cfg: ViTConfig) -> tensors.Weights:
 
 VIT = Format(
     model_type="vit",
-    example_model="google/vit-base-patch16-224",
-    readme_text="a doodle with larger pixels (from −1 to 1, whatever the folder says of brightness) as patches and a class token; a classification head; sizes that are multiples of 28",
+    example="google/vit-base-patch16-224",
+    summary="a doodle with larger pixels (from −1 to 1, whatever the folder says of brightness) as patches and a class token; a classification head; sizes that are multiples of 28",
     architecture="ViT",
     config=ViTConfig,
     fields=(

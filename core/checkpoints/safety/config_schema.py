@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from core.checkpoints.files import printable
 from core.errors import InputError
 
+REPAIR = "Correct it, or download the model again."
 RANGES: Mapping[str, int] = {
     "n_layers": 512,
     "n_decoder_layers": 512,
@@ -187,9 +188,7 @@ class Fields:
     def _quote(self, value: Any) -> str:
         return f"'{printable(value, 40)}'" if isinstance(value, str) else printable(repr(value)[:60], 40)
 
-    def _wrong(
-        self, problem: str, rule: str, remedy: str = "Correct it, or download the model again."
-    ) -> InputError:
+    def _wrong(self, problem: str, rule: str, remedy: str = REPAIR) -> InputError:
         return InputError(f"{self._where}: {problem}.", rule, remedy)
 
 
@@ -227,12 +226,12 @@ def build_config(kind: type[Any], values: Mapping[str, Any], *, tables: bool = T
         raise InputError(
             f"config.json: {printable(wrong, 160)}.",
             "The sizes must fit together.",
-            "Correct it, or download the model again.",
+            REPAIR,
         ) from None
     if tables and config.n_ctx * config.d_model > MAX_POSITIONS:
         raise InputError(
             f"config.json: {config.n_ctx:,} positions of width {config.d_model:,}.",
             f"Positions times width may be at most {MAX_POSITIONS:,}.",
-            "Correct it, or download the model again.",
+            REPAIR,
         )
     return config
