@@ -239,7 +239,8 @@ def points(
     >>> points(pd.DataFrame({"year": [2019.0, 2020.0], "size": [1.5, 175.0]}, index=["A", "B"]), "year", "size").to_dict()["layer"][0]["encoding"]["y"]["scale"]["type"]
     'log'
     """
-    most, first, last = float(table[y].max()), float(table[x].min()), float(table[x].max())
+    heights, places = table[y].to_numpy(), table[x].to_numpy()
+    most, first, last = float(heights.max()), float(places.min()), float(places.max())
     texts = _labels(table[y], labels)
     bare: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 6}
     margin = 0.07 * (last - first)
@@ -250,7 +251,7 @@ def points(
         axis=alt.Axis(values=list(ticks[0]), format="d", grid=False, **bare),
     )
     scale = (
-        vega.exact_scale(float(table[y].min()) / 2, 2.3 * most, type="log")
+        vega.exact_scale(float(heights.min()) / 2, 2.3 * most, type="log")
         if logarithmic
         else vega.exact_scale(-most / 30, 1.1 * most)
     )

@@ -202,16 +202,16 @@ def _read_kind(about: Mapping[str, Any], tokens: Sequence[str], n: int) -> HeadC
             _share(weight),
             int(query),
             int(key),
-            tokens[token],
+            tokens[int(token)],
             tuple(int(place) for place in places),
-            tuple(tokens[name] for name in names),
+            tuple(tokens[int(name)] for name in names),
             tuple(_share(one) for one in weights),
-            tuple(tokens[name] for name in context),
+            tuple(tokens[int(name)] for name in context),
         )
 
     def read_token(one: Any) -> TokenWeight:
         token, weight, count = one
-        return TokenWeight(tokens[token], _share(weight), int(count))
+        return TokenWeight(tokens[int(token)], _share(weight), int(count))
 
     effect = about.get("effect")
     return HeadCorpus(

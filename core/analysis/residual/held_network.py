@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -56,7 +56,7 @@ class HeldNetwork:
         if isinstance(module, Linear):
             twin.__class__ = _PlainLinear
         if callable(activation := getattr(module, "activation", None)):
-            twin.__dict__["activation"] = _HeldActivation(activation, self)
+            twin.__dict__["activation"] = _HeldActivation(cast(Any, activation), self)
         twin.__dict__["_modules"] = {
             # what a feed-forward network gives is met by the tap, so nothing inside needs to be held
             name: child if child is None or name == "ffn" else self._twin(child)

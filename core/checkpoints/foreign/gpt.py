@@ -83,7 +83,7 @@ def _read_local(fields: Fields, values: Values) -> Values:
     patterns: Any = [[list(WORDS), n_layers // 2]] if types is None else types
     kinds: list[str] = []
     for pattern in patterns if isinstance(patterns, list) else [patterns]:
-        words, times = pattern if isinstance(pattern, list) and len(pattern) == 2 else (None, None)
+        words, times = pattern if isinstance(pattern, list) and len(pattern) == 2 else ((), None)
         known = isinstance(words, list) and set(map(str, words)) <= set(WORDS)
         if not known or type(times) is not int or not 0 <= times * len(words) <= RANGES["n_layers"]:
             raise error

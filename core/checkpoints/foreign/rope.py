@@ -107,7 +107,7 @@ def _scaling_values(entries: dict[str, Any], scalings: Sequence[str]) -> Values:
 def _pair_by_pair(fields: Fields, entries: Values, values: Values, scalings: Sequence[str]) -> Values:
     """Return the factor of each pair of features (LongRoPE) for texts up to the length of the training."""
     key, n_ctx = "original_max_position_embeddings", values["n_ctx"]
-    original, short = entries.get(key) or fields.raw(key), entries.get("short_factor")
+    original, short = entries.get(key) or fields.raw(key), entries.get("short_factor", ())
     known = type(original) is int and 1 < original <= RANGES["n_ctx"] and isinstance(short, list)
     size = entries.get("attention_factor")
     factor = entries.get("factor") or n_ctx / (original if known else 1)

@@ -55,7 +55,10 @@ def side_by_side(params: Params, _: object) -> Folds:
     if not room:
         page_parts.show(
             marks.bars(
-                pd.Series(measured)[[*pairs.TASKS]], percent, highlighted=[pairs.ORDER], covered=not known
+                pd.Series(measured).reindex([*pairs.TASKS]),
+                percent,
+                highlighted=[pairs.ORDER],
+                covered=not known,
             ),
             SLUG + "bag",
             "; ".join(f"{task}: {percent(value)} right" for task, value in measured.items())

@@ -39,7 +39,7 @@ def how_far(params: Params, task: read.Task) -> Folds:
         f"{most.capitalize()} by {percent(by_name[most], 2)}, {least} least by {percent(by_name[least], 2)}; "
         f"the whole body by {body}.",
     )
-    table, label = pd.DataFrame(shares, names)[::-1], partial(percent, places=2)
+    table, label = pd.DataFrame(shares, names).iloc[::-1], partial(percent, places=2)
     if not told:
         table[FULL] = np.nan
     page_parts.show(

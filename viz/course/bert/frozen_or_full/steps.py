@@ -81,7 +81,7 @@ def what_learns(params: Params, task: read.Task) -> Folds:
     )
     learning = pd.DataFrame(
         {way: {part.name: part.size * float(way in part.taught) for part in found} for way in WAYS}
-    )[::-1]
+    ).iloc[::-1]
     if not told:
         learning.loc[found[-1].name] = np.nan
     page_parts.show(

@@ -223,9 +223,9 @@ def look_up(p: Params, twice: Twice) -> View:
 
 def ablated_heads(p: Params, twice: Twice) -> View:
     """Show the probability of the right symbol with heads ablated."""
-    shares = pd.Series(dict(ablations(twice)))
-    alone = shares[shares.index.str.startswith("head 0.")]
-    both = float(shares["all heads of layer 0"])
+    shares = dict(ablations(twice))
+    alone = [share for name, share in shares.items() if name.startswith("head 0.")]
+    both = shares["all heads of layer 0"]
     return View(
         Estimate(
             "both",
@@ -240,11 +240,11 @@ def ablated_heads(p: Params, twice: Twice) -> View:
             0.1,
             "%",
         ),
-        table := pd.DataFrame({"P of the right symbol": shares}),
+        table := pd.DataFrame({"P of the right symbol": pd.Series(shares)}),
         lambda revealed: marks.bars(
-            shares,
-            [percent(value) for value in shares],
-            hues=[int(name.startswith("all")) for name in shares.index],
+            pd.Series(shares),
+            [percent(value) for value in shares.values()],
+            hues=[int(name.startswith("all")) for name in shares],
             covered=not revealed,
             row=34,
         ),

@@ -118,7 +118,9 @@ def by_part(p: Params, models: Data) -> View:
     """Show one model, part by part."""
     counts, shape = pd.Series(models.counts[p.model]), data.ALL[p.model]
     total, most = counts.sum(), str(counts.idxmax())
-    options = {part: counts[part] for part in (data.WORDS, data.PLACES, data.ATTENTION, data.NETWORK)}
+    options = {
+        part: models.counts[p.model][part] for part in (data.WORDS, data.PLACES, data.ATTENTION, data.NETWORK)
+    }
     key, values = formula(shape)
     both = " ".join(
         f"{name}: {models.total(name):,} counted, {1000 * (BERTS[name].stated or 0):.0f}M stated."
@@ -267,10 +269,10 @@ def race(p: Params, models: Data) -> View:
     table.insert(0, "billions", table["parameters"] / 1e9)
     table.insert(1, "stated", [shape.stated for shape in RACE.values()])
     table.insert(2, "published", [data.year_of(name) for name in RACE])
-    stated = {name: each for name, each in table["stated"].items() if each >= 1}
+    stated = {name: shape.stated for name, shape in RACE.items() if shape.stated and shape.stated >= 1}
     labels = [
         f"{size:.3g}" + (f" ({stated[name]:g} stated)" if name in stated else "")
-        for name, size in table["billions"].items()
+        for name, size in zip(RACE, table["billions"], strict=True)
     ]
     return View(
         Estimate(

@@ -47,7 +47,7 @@ def one_vector(params: Params, data: Model) -> Folds:
     rows = pd.Series(same, names)
     alt = f"Cosine of the two vectors of {word}, layer by layer."
     page_parts.show(
-        marks.bars(rows if told else rows[:1], "{:.3f}", highlighted=names[:1], end=1.0),
+        marks.bars(rows if told else rows.iloc[:1], "{:.3f}", highlighted=names[:1], end=1.0),
         f"{SLUG}.alike",
         alt if told else "Only the first bar is shown before the guess.",
     )
