@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import SupportsFloat
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 Array = np.ndarray
 
@@ -46,13 +47,15 @@ def log_softmax(logits: Array) -> Array:
     return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
 
 
-def softmax(scores: Array) -> Array:
-    """Return exp z / sum exp z over the last axis, in float64.
+def softmax(scores: ArrayLike) -> Array:
+    """Return exp z / sum exp z over the last axis, in float64; NaN where all of a row are -inf.
 
     >>> softmax(np.array([0.0, -np.inf])).tolist(), softmax(np.array([1000.0, 0.0])).tolist()
     ([1.0, 0.0], [1.0, 0.0])
     """
-    powers = np.exp(scores.astype(np.float64) - scores.max(-1, keepdims=True))
+    values = np.asarray(scores, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(values - values.max(-1, keepdims=True))
     return powers / powers.sum(-1, keepdims=True)
 
 

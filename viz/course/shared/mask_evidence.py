@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from core import masks
 from core.layers.attention import masked_softmax
-from core.maths import max_difference
-from viz.course.shared.masks import softmax
+from core.maths import max_difference, softmax
 
 Array = NDArray[np.float64]
 

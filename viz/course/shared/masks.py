@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core import masks
+from core.maths import softmax
 
 Array = NDArray[np.float64]
 Allowed = NDArray[np.bool_]
@@ -186,14 +187,6 @@ def without_favourite(scores: Any, allowed: Any, query: int) -> Taken | None:
     key, other = (int(i) for i in np.argsort(before)[::-1][:2])
     after = row(rows[at], may[at] & (np.arange(len(before)) != key)).weights
     return Taken(at, key, before[key], after[other] / before[other], other, before[other], after[other])
-
-
-def softmax(values: Any) -> Array:
-    """softmax of each row as it stands, no mask: what the scores alone would give; NaN where a row is all -inf."""
-    rows = np.asarray(values, dtype=np.float64)
-    with np.errstate(invalid="ignore"):
-        exponentials = np.exp(rows - rows.max(-1, keepdims=True))
-        return exponentials / exponentials.sum(-1, keepdims=True)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import InputError
-from core.maths import log_softmax
+from core.maths import log_softmax, softmax
 
 Array = NDArray[np.float64]
 
@@ -35,17 +35,6 @@ def words_of(text: str) -> tuple[str, ...]:
             "Type a short sentence.",
         )
     return found
-
-
-def softmax(raw: ArrayLike) -> Array:
-    """a_i = e^(r_i) / sum_k e^(r_k): positive, and all together 1. Shapes: (n,) -> (n,).
-
-    >>> softmax([0.0, 0.0, 0.0, 0.0]).tolist()
-    [0.25, 0.25, 0.25, 0.25]
-    """
-    values = np.asarray(raw, dtype=np.float64)
-    powers = np.exp(values - values.max())
-    return powers / powers.sum()
 
 
 def raised(raw: Sequence[float], place: int, by: float = 1.0) -> Array:

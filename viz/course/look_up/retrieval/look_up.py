@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from core import maths
+
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -24,11 +26,6 @@ class Found:
     mix: Array
 
 
-def _cosine(query: Array, keys: Array) -> Array:
-    lengths = np.linalg.norm(keys, axis=1) * np.linalg.norm(query)
-    return np.divide(keys @ query, lengths, out=np.zeros(len(keys)), where=lengths > 0)
-
-
 def _additive(query: Array, keys: Array, w: Array, v: Array) -> Array:
     joined = np.hstack([np.broadcast_to(query, (len(keys), len(query))), keys])
     return np.tanh(joined @ w.T) @ v
@@ -38,7 +35,7 @@ RULES: Mapping[str, Callable[..., Array]] = MappingProxyType(
     {
         "dot": lambda query, keys, **_: keys @ query,
         "scaled": lambda query, keys, **_: keys @ query / np.sqrt(len(query)),
-        "cosine": lambda query, keys, **_: _cosine(query, keys),
+        "cosine": lambda query, keys, **_: maths.cosines(keys, query),
         "general": lambda query, keys, w, **_: keys @ w.T @ query,
         "linear": lambda query, keys, q, k, **_: q @ query + keys @ k,
         "additive": lambda query, keys, w, v, **_: _additive(query, keys, w, v),
@@ -62,14 +59,12 @@ def scores(query: Any, keys: Any, rule: str = "dot", **parameters: Any) -> Array
 
 
 def softmax(found: Any, sharpness: float = 1.0) -> Array:
-    """exp(sharpness * s_i) / sum_k exp(sharpness * s_k), the largest taken off first so that nothing overflows.
+    """Return exp(sharpness * s_i) / sum_k exp(sharpness * s_k).
 
     >>> softmax([1.0, 2.0, 3.0], 5).round(4).tolist(), softmax([1.0, 2.0, 3.0], 0).round(4).tolist()
     ([0.0, 0.0067, 0.9933], [0.3333, 0.3333, 0.3333])
     """
-    sharp = sharpness * np.asarray(found, dtype=np.float64)
-    raised = np.exp(sharp - sharp.max(initial=-np.inf))
-    return raised / raised.sum()
+    return maths.softmax(sharpness * np.asarray(found, dtype=np.float64))
 
 
 def look_up(
