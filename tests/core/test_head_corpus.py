@@ -30,7 +30,7 @@ def translator():
 
 
 @pytest.fixture(scope="module")
-def found(translator):
+def heads_by_kind(translator):
     other = replace(translator, network=letters_model.model("transformer", "x", translator.tokenizer).network)
     return heads.head_corpus(translator, PAIRS, other, controls=4)
 
@@ -54,9 +54,9 @@ def rows_of(model, kind, number):
                     yield layer, head, query, key, float(read.weights[layer, head, query, key]), read
 
 
-def test_ten_heads_by_hand(translator, found):
-    assert sorted(found) == ["causal", "cross", "self"]
-    for kind, corpus in found.items():
+def test_ten_heads_by_hand(translator, heads_by_kind):
+    assert sorted(heads_by_kind) == ["causal", "cross", "self"]
+    for kind, corpus in heads_by_kind.items():
         cells = [(number, *row) for number in range(len(PAIRS)) for row in rows_of(translator, kind, number)]
         layers, n_heads = corpus.shape
         assert layers * n_heads >= 4 and corpus.n == len(PAIRS)
@@ -106,8 +106,8 @@ def test_ten_heads_by_hand(translator, found):
                     assert one.count == len(by_token[one.token])
 
 
-def test_how_measures_spread_and_the_controls(translator, found):
-    causal = found["causal"]
+def test_how_measures_spread_and_the_controls(translator, heads_by_kind):
+    causal = heads_by_kind["causal"]
     distances, entropies = [], []
     for row in PAIRS:
         read = translator.run(row.text, target=row.target).attention("causal")
@@ -137,16 +137,16 @@ def test_texts_that_cannot_be_read_are_left_out():
         heads.head_corpus(model, ["", "a" * 9999])
 
 
-def test_the_file_gives_back_what_was_written_and_refuses_others(tmp_path, found):
+def test_the_file_gives_back_what_was_written_and_refuses_others(tmp_path, heads_by_kind):
     corpus = ModelCorpus(
-        (Source("strings", 5, "ours"), Source("more", 7, "ours", is_own_task=True)), found, seed=2
+        (Source("strings", 5, "ours"), Source("more", 7, "ours", is_own_task=True)), heads_by_kind, seed=2
     )
     path = tmp_path / "tiny.json.gz"
     write_corpus(path, corpus, "abc")
     back = read_corpus(path, "abc")
     assert back.sources == corpus.sources and back.n == 12 and back.seed == 2
     assert [back.source_of(number).name for number in (0, 4, 5, 11)] == ["strings", "strings", "more", "more"]
-    for kind, one in found.items():
+    for kind, one in heads_by_kind.items():
         two = back.kinds[kind]
         assert two.strongest == one.strongest and two.deciles == one.deciles
         assert two.queries == one.queries and two.keys == one.keys

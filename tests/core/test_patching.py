@@ -167,10 +167,10 @@ def test_a_grid_in_batches_is_what_the_edits_give_one_by_one(pair, over, monkeyp
     for column in grid.columns:
         path, own = grid._path(1), torch.tensor(pair.clean.trace[grid._path(1)][column])
 
-        def mixed(value, column=column, own=own):
+        def with_clean_column(value, column=column, own=own):
             return torch.cat((value[:, :column], own[None, None], value[:, column + 1 :]), 1)
 
-        run = pair.clean.model.run(side.text, target=target, edits=Function(path, mixed))
+        run = pair.clean.model.run(side.text, target=target, edits=Function(path, with_clean_column))
         again = corrupted + found[1, column] * (clean - corrupted)
         assert again == pytest.approx(pair.output.value(run.logits), rel=1e-5, abs=1e-5)
     assert np.abs(found).max() > 1e-3

@@ -6,7 +6,7 @@ import pytest
 from test_words import drawn, said
 
 from core.errors import InputError
-from viz.course.homework.form import evaluate, right, told
+from viz.course.homework.form import answer_text, evaluate, right
 from viz.course.homework.questions import DOCUMENTS, GROUPS, QUESTIONS
 from viz.shell import pages
 
@@ -30,7 +30,7 @@ def test_at_least_ten_questions_each_with_a_page_and_a_truth_that_answers_it() -
         if question.kind == "choice":
             assert truth in question.options
         if question.kind != "expression":
-            assert right(question, str(truth), truth) and told(question, truth)
+            assert right(question, str(truth), truth) and answer_text(question, truth)
 
 
 def by_key(key: str):

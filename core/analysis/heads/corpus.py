@@ -160,13 +160,15 @@ def are_pictures(model: Model) -> bool:
 def shuffled(example: Example, rng: np.random.Generator) -> Example:
     """Return the same words, or the letters of a text of one word, in a random order; of a pair in both texts."""
 
-    def mixed(text: str) -> str:
+    def shuffled_text(text: str) -> str:
         parts = text.split() if len(text.split()) > 1 else list(text)
         return (" " if " " in text.strip() else "").join(
             parts[place] for place in rng.permutation(len(parts))
         )
 
-    return Example(mixed(example.text), None if example.target is None else mixed(example.target))
+    return Example(
+        shuffled_text(example.text), None if example.target is None else shuffled_text(example.target)
+    )
 
 
 class CorpusReading:

@@ -162,10 +162,10 @@ def _value(node: ast.AST, values: Mapping[str, float]) -> float:
     raise ValueError("not arithmetic")
 
 
-def told(question: HomeworkQuestion, truth: Any) -> str:
-    """The computed answer in words.
+def answer_text(question: HomeworkQuestion, truth: Any) -> str:
+    """Return the computed answer in words.
 
-    >>> told(HomeworkQuestion("a", "", "", lambda: 0.5, "It is {}.", "", near=0.1), 0.5)
+    >>> answer_text(HomeworkQuestion("a", "", "", lambda: 0.5, "It is {}.", "", near=0.1), 0.5)
     'It is 0.5.'
     """
     if question.kind == "expression":

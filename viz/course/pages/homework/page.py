@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from core.errors import InputError
-from viz.course.homework.form import HomeworkQuestion, right, told
+from viz.course.homework.form import HomeworkQuestion, answer_text, right
 from viz.course.homework.questions import DOCUMENTS, GROUPS, QUESTIONS
 from viz.course.pages.homework import to_print
 from viz.labels import SHEET, literal
@@ -81,7 +81,7 @@ def _question(number: int, question: HomeworkQuestion, truth: Any, known: dict[s
             if answer and question.page in known:
                 links.page_link(question.page, f"See it: {literal(known[question.page])}")
         if answer and not correct and state.read(f"{name}.shown", False, state.yes_or_no):
-            st.text(told(question, truth))
+            st.text(answer_text(question, truth))
         elif answer and not correct:
             st.button(
                 "Show what is computed",
@@ -100,7 +100,7 @@ def _verdict(question: HomeworkQuestion, answer: str, truth: Any) -> tuple[str, 
     except InputError as error:
         return str(error), False
     return (
-        (f"Right. {told(question, truth)}", True)
+        (f"Right. {answer_text(question, truth)}", True)
         if correct
         else ("Not yet: that is not what comes out.", False)
     )
