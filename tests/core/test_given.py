@@ -79,8 +79,9 @@ def test_a_layer_and_a_head_by_position_are_those_of_a_run(bert):
 
 @pytest.mark.parametrize("draw", [viz.arithmetic, viz.qkv, viz.source, viz.whole_model])
 def test_what_needs_a_run_says_so(draw, bert):
-    with pytest.raises(InputError, match="not a run"):
-        draw(bert, TOKENS)
+    for patterns in (bert, bert[0].numpy()):  # an array has a method `trace`, too
+        with pytest.raises(InputError, match="not a run"):
+            draw(patterns, TOKENS)
 
 
 def test_a_notebook_completes_the_instruments():

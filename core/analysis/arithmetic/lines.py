@@ -14,6 +14,7 @@ import numpy as np
 
 from core.analysis.arithmetic import digits
 from core.analysis.arithmetic.digits import Array, Formula, RoundedNumbers
+from core.analysis.one_line import OneLine
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -117,8 +118,8 @@ class Line:
         return self.values.sum(np.flatnonzero(left).tolist())
 
 
-@dataclass(frozen=True)
-class CellArithmetic:
+@dataclass(frozen=True, repr=False)
+class CellArithmetic(OneLine):
     """The computation of one cell of a pattern: which cell, its weight, and the steps in the order of the computation."""
 
     kind: str

@@ -11,6 +11,7 @@ import torch
 
 from core.abilities import ASKABLE
 from core.analysis.attribution.target_token import OutputTarget, read_positions
+from core.analysis.one_line import OneLine
 from core.errors import InputError
 from core.layers.norm import RMSNorm
 from core.layers.task_head import BENDS, POOLS
@@ -28,8 +29,8 @@ KEEP = (ENTERS, LEAVES, "*.heads", "*.out|*.gated", "*embed.*", "|".join(ASKABLE
 """The values that a run must keep for this."""
 
 
-@dataclass(frozen=True)
-class Attribution:
+@dataclass(frozen=True, repr=False)
+class Attribution(OneLine):
     """The contribution of each part to a logit: rows of the embedding by name, heads and the bias of W_O by
     kind, feed-forward, and `rest`, the biases of norms and output layer. `logit` is the run's own.
     Where a layer has another part than a feed-forward network, feed_forward is that part's contribution, and `layer_part` its name.

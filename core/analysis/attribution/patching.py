@@ -20,7 +20,13 @@ from torch import Tensor
 
 from core.abilities import ASKABLE
 from core.analysis.attribution.one_layer import LayerEdits
-from core.analysis.attribution.target_token import OutputTarget, blank_rows, output_target, target_rows
+from core.analysis.attribution.target_token import (
+    OutputTarget,
+    blank_rows,
+    column_of,
+    output_target,
+    target_rows,
+)
 from core.analysis.residual.ripple import changeable_spans, changed_texts, replacements, same_token_count
 from core.errors import InputError
 from core.model import Model
@@ -152,7 +158,7 @@ def make_pair(
         return _differing(Pair(clean, corrupted, metric), "value of the metric")
     if clean.model.main_output == "score":
         return _differing(Pair(clean, corrupted, output_target(clean, 0, 0)), "score")
-    token, against = (None if each is None else _column(clean, each) for each in (answer, foil))
+    token, against = (None if each is None else column_of(clean, each) for each in (answer, foil))
     model, rows = clean.model, measured_rows(clean, corrupted) if row is None else [row]
     if row is None and answer is not None and model.spec.writes and not model.spec.has_source:
         rows = [place for place in rows if place == clean.side.n_real - 1] or rows
@@ -195,21 +201,6 @@ def nearest_pair(clean: Run, corrupted: Run) -> Pair | None:
         if gains.max() > largest:
             best, largest = OutputTarget(row, token, int(among[gains.argmax()])), float(gains.max())
     return None if best is None else Pair(clean, corrupted, best)
-
-
-def _column(run: Run, name: int | str) -> int:
-    """Return the column of the scores with this name: a token, a class, a tag. Raises InputError where there is none."""
-    if not isinstance(name, str):
-        return int(name)
-    model = run.model
-    if model.main_output == "logits":
-        return model.token_id(name)
-    names = [run.choice(index) for index in range(run.scores.shape[-1])]
-    if name in names:
-        return names.index(name)
-    raise InputError(
-        f"{model.name} has no output '{name}'.", f"It has {', '.join(names)}.", "Choose one of them."
-    )
 
 
 def _differing(pair: Pair, quantity: str) -> Pair:

@@ -72,9 +72,33 @@ class OutputTarget:
         return F.logsigmoid(row[self.token]) if each else row.log_softmax(-1)[self.token]
 
 
-def output_target(run: Run, row: int, token: int, against: int | None = None) -> OutputTarget:
-    """Return the target for a row and a column of a run's scores, with the activation of its model."""
-    return OutputTarget(row, token, against, activation_of(run.model))
+def output_target(run: Run, row: int, token: int | str, against: int | str | None = None) -> OutputTarget:
+    """Return the target for a row of a run's scores, negative ones from the end, and a column, with the activation of its model.
+
+    `token` and `against` are ids, or names of tokens, classes or tags. Raises InputError for a row or a name that there is not.
+    """
+    rows = len(run.scores)
+    if not -rows <= row < rows:
+        raise InputError(
+            f"There is no row {row}.", f"The scores have {rows} rows.", f"Choose 0 to {rows - 1}."
+        )
+    columns = (column_of(run, token), None if against is None else column_of(run, against))
+    return OutputTarget(row % rows, *columns, activation_of(run.model))
+
+
+def column_of(run: Run, name: int | str) -> int:
+    """Return the column of the scores with this name: a token, a class, a tag. Raises InputError where there is none."""
+    if not isinstance(name, str):
+        return int(name)
+    model = run.model
+    if model.main_output == "logits":
+        return model.token_id(name)
+    names = [run.choice(index) for index in range(run.scores.shape[-1])]
+    if name in names:
+        return names.index(name)
+    raise InputError(
+        f"{model.name} has no output '{name}'.", f"It has {', '.join(names)}.", "Choose one of them."
+    )
 
 
 def target_rows(run: Run) -> list[int]:

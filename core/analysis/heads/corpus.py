@@ -17,6 +17,7 @@ import numpy as np
 from core.analysis.attention.measures import mean_distance
 from core.analysis.heads import habits, patch_habits
 from core.analysis.heads.patch_habits import are_patches
+from core.analysis.one_line import OneLine
 from core.data.texts import Example
 from core.errors import InputError
 from core.model import Model
@@ -80,8 +81,8 @@ Statistics = Mapping[str, "Float[Array, 'layer head statistic']"]
 """By measure the mean over the passages and the `QUANTILES`."""
 
 
-@dataclass(frozen=True)
-class HeadCorpus:
+@dataclass(frozen=True, repr=False)
+class HeadCorpus(OneLine):
     """All heads of one kind of attention over a corpus of `n` passages; `controls` are the statistics over `SHUFFLED` words and of an `UNTRAINED` copy.
 
     `strongest[layer][head]` are rows of different passages, the largest weight first; `deciles[layer][head]` the strongest row of the middle

@@ -19,6 +19,7 @@ from core.analysis.attention.measures import (
     offset_weight,
 )
 from core.analysis.heads.occasions import can_show
+from core.analysis.one_line import OneLine
 from core.data.texts import Links
 from core.run import Attention
 
@@ -121,8 +122,8 @@ def measures(
     return {**near, **({"next": offset_weight(w, 1)} if attention.kind == "self" else {}), **common}
 
 
-@dataclass(frozen=True)
-class HeadHabits:
+@dataclass(frozen=True, repr=False)
+class HeadHabits(OneLine):
     """The measured habits of all heads of one kind: scores by measure, each (layer, head), over `n` sentences.
 
     `controls` has, for some of the measures, a score to compare with: the same weight from words that have no reason to

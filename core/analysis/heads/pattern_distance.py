@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.analysis.one_line import OneLine
 from core.maths import cosine
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ def _bits(p: Array) -> Array:
     return -np.sum(p * np.log2(np.where(p > 0, p, 1.0)), axis=-1)
 
 
-@dataclass(frozen=True)
-class PatternComparison:
+@dataclass(frozen=True, repr=False)
+class PatternComparison(OneLine):
     """The measures by which two patterns are compared.
 
     `rows` are Jensen-Shannon divergences in bits, NaN in rows that one of them lacks, `bits` is their mean. `correlation` and

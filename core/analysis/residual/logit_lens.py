@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from core.abilities import ASKABLE
+from core.analysis.one_line import OneLine
 from core.analysis.task_outputs import chances
 from core.errors import InputError
 from core.model import Model
@@ -28,8 +29,8 @@ CHUNK_SIZE = 64
 """Positions that are read at once: the probabilities of a whole vocabulary after every layer take much room."""
 
 
-@dataclass(frozen=True)
-class LensResult:
+@dataclass(frozen=True, repr=False)
+class LensResult(OneLine):
     """The top words after each layer: `ids` and `chances`, best first; stage 0 is before any layer.
 
     `final_chances` is the probability that each layer gives to the last layer's first word. Positions are the rows of

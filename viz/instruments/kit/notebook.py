@@ -245,7 +245,7 @@ def _run(draw: Callable[..., Picture]) -> Callable[..., Picture]:
 
     @wraps(draw)
     def draw_run(run: Any, *arguments: Any, **options: Any) -> Picture:
-        if not hasattr(run, "trace") or isinstance(run, ExternalAttention):
+        if not hasattr(run, "kinds") or isinstance(run, ExternalAttention):
             wrong = f"viz.{draw.__name__} is given {type(run).__name__}, not a run."
             rule = "It shows the tensors behind a pattern, which only a run of a model has."
             raise InputError(
