@@ -103,7 +103,7 @@ def test_the_matrix_of_many_sentences_and_the_visitors_own():
     kinds = [kind for _, kind in held.uses]
     right = contextual_vectors.agree(found.cosines(-1)[:8, :8], kinds)
     before = page(2, own=own, layer="3")
-    assert asked(before, "many.bank")[3] == right and {cell["said"] for cell in chart(before)[0]} == {"?"}
+    assert asked(before, "many.bank")[3] == right and {cell["label"] for cell in chart(before)[0]} == {"?"}
     told = commit(before, "many.bank")
     np.testing.assert_allclose(
         [cell["value"] for cell in chart(told)[0]], found.cosines(3).ravel(), atol=1e-4
@@ -117,7 +117,7 @@ def test_the_matrix_of_many_sentences_and_the_visitors_own():
         told
     ) and "9 (yours)  We went to the bank today." in said(told)
     table = commit(page(2, layer="0"), "many.bank")
-    assert {cell["said"] for cell in chart(table)[0]} == {"1.00"}
+    assert {cell["label"] for cell in chart(table)[0]} == {"1.00"}
 
 
 def test_the_map_and_the_one_vector_of_the_table():

@@ -43,3 +43,20 @@ def test_lines_have_a_dot_at_each_number() -> None:
     colour = chart["encoding"]["color"]["scale"]
     assert colour["range"] == [theme.CATEGORICAL[2], theme.CATEGORICAL[0]]
     assert not marks.lines(pd.DataFrame({"": {}})).to_dict()["data"]["values"]
+
+
+def test_cells_are_pale_dark_covered_or_without_a_number() -> None:
+    table = pd.DataFrame([[0.25, np.nan], [0.75, 0.5]], ["<b>", "two"], ["a", "a"])
+    chart = marks.cells(table, highlighted=(1, 0)).to_dict()
+    rows = chart["data"]["values"]
+    assert [(cell["row"], cell["value"], cell["label"]) for cell in rows[::2]] == [
+        ("<b>", 0.25, "25%"),
+        ("two", 0.75, "75%"),
+    ]
+    assert rows[1]["value"] is None and [cell.get("highlighted") for cell in rows] == [None, None, True, None]
+    hidden = marks.cells(table, covered=True).to_dict()
+    assert {(cell["value"], cell["label"]) for cell in hidden["data"]["values"]} == {(None, marks.COVER)}
+    apart = marks.cells(table, None, ends=(-2, 2), key="cosine").to_dict()
+    colour = apart["layer"][0]["encoding"]["color"]
+    assert colour["scale"]["range"] == theme.DIVERGING and colour["legend"]["title"] == "cosine"
+    assert len(apart["layer"]) == 1  # no labels

@@ -11,7 +11,6 @@ import pytest
 from viz import theme
 from viz.charts import marks
 from viz.charts.layers import lens_table
-from viz.course.bert.charts.squares import squares
 from viz.labels import percent
 
 
@@ -38,7 +37,7 @@ def test_words_on_a_share_can_be_read(dark: bool) -> None:
 
 def test_charts_turn_their_ink_there() -> None:
     lens = lens_table([["a", "b"]], np.array([[0.1, 0.9]]), ["the"], ["in", "0"]).to_dict()["layer"][1]
-    shares = squares(np.array([[0.2, 0.8]]), ["A"], ["A", "B"]).to_dict()["layer"][1]
+    shares = marks.cells(pd.DataFrame({"A": [0.2], "B": [0.8]})).to_dict()["layer"][1]
     for text, field in ((lens, "chance"), (shares, "value")):
         assert text["encoding"]["color"] == {
             "condition": {"test": f"datum.{field} > {theme.INK_TURNS}", "value": theme.HIGH_INK},

@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from core.serving.engine import Engine
-from viz.charts import evidence as pictures
 from viz.course.errata import ERRATA, KINDS, Panel, find
 from viz.course.kit import erratum_card as errata
 from viz.course.pages.errata import erratum_places
@@ -213,9 +212,9 @@ def test_the_sentence_counts():
 
 
 def test_pictures_show_a_weight_that_is_no_number():
-    figure = pictures.weights(np.array([[np.nan, 0.9]]), ["<b>"], ["x y", "z"], "w")
-    assert [note.text for note in figure.layout.annotations] == ["NaN", "0.90"]
-    assert figure.layout.yaxis.ticktext == ("&lt;b&gt;",) and figure.layout.xaxis.ticktext[0] == "x y"
+    weights = Panel("w", np.array([[np.nan, 0.9]]), ("<b>",), ("x y", "z"), "weights", 2)
+    cells = [tuple(cell.values())[2:] for cell in errata.evidence_chart(weights).to_dict()["data"]["values"]]
+    assert cells == [("<b>", "x y", None, "no number"), ("<b>", "z", 0.9, "0.90")]
     panel = Panel("b", np.array([[-2.0, np.nan]]), ("k",), ("printed", "right"), "bars", 1)
-    bars = errata.evidence_bars(panel).to_dict()["data"]["values"]
+    bars = errata.evidence_chart(panel).to_dict()["data"]["values"]
     assert [(bar["value"], bar["label"]) for bar in bars] == [(-2.0, "−2.0"), (0.0, "no number")]

@@ -146,7 +146,7 @@ def test_who_looks_at_which_text():
     best = reading.AT[int(found.mean((0, 1))[1].argmax())]
     before, told = page(4), page(4, guess=("who", best), block="[CLS] → B")
     assert asked(before, "who")[2] == best and {
-        cell["said"] for cell in [*chart(before)[0], *chart(before, 1)[0]]
+        cell["label"] for cell in [*chart(before)[0], *chart(before, 1)[0]]
     } == {"?"}
     np.testing.assert_allclose(
         [cell["value"] for cell in chart(told)[0]], found.mean((0, 1))[:3].ravel(), atol=1e-4
@@ -160,9 +160,7 @@ def test_who_looks_at_which_text():
         f"L1.H1: A gives {percent(found[1, 1, 1, 1], 2)} to A and {percent(found[1, 1, 1, 2], 2)} to B"
         in said(one)
     )
-    assert [cell["row"] * n_heads + cell["column"] for cell in chart(one, 1)[0] if cell["chosen"]] == [
-        n_heads + 1
-    ]
+    assert [at for at, cell in enumerate(chart(one, 1)[0]) if cell["highlighted"]] == [n_heads + 1]
 
 
 @pytest.mark.slow

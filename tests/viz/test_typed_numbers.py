@@ -233,9 +233,7 @@ def test_a_share_is_written_by_one_function():
     ]
     assert own == [
         ("bank/many", ":.0%"),
-        ("charts/squares", ":.0%"),
         ("elmo/mixture", ":.1%"),
         ("prompting/exhibit", ":.1%"),
         ("hierarchy/steps", ":.1%"),
-        ("word_vectors/charts", ":.1%"),
     ], "templates of charts"

@@ -129,7 +129,7 @@ def test_the_pictures_are_those_of_the_two_runs(engine, model):
 def test_it_opens_with_two_pictures_and_offers_the_rest_one_at_a_time(engine):
     test = page()
     drawn = [element.key for element in test.get("bidi_component")]
-    assert drawn == ["restore", "what_if.grid.causal"] and len(test.get("plotly_chart")) == 1
+    assert drawn == ["restore", "what_if.grid.causal"] and len(test.get("vega_lite_chart")) == 1
     for choice in ("before", None):
         (offered,) = [control for control in test.button_group if (control.key or "").startswith("offered:")]
         offered.set_value(choice)

@@ -1,12 +1,13 @@
-"""Standard charts of a table: bars, columns, lines and points, each covered by question marks where its numbers are to be guessed first.
+"""Standard charts of a table: bars, columns, lines, points and cells, each covered by question marks where its numbers are to be guessed first.
 
-A table has its names in its index. What is covered is not in the chart: neither the numbers nor their labels.
+A table has its names in its index. What is covered is not in the chart: neither the numbers nor their labels. `spans`, `rules` and `labels` are
+layers that a chart of `lines`, `columns` or `bars` takes behind its marks or over them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -16,7 +17,7 @@ import pandas as pd
 from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
-from viz.labels import phrase
+from viz.labels import percent, phrase
 from viz.number_text import true_minus
 
 COVER = "?"
@@ -43,8 +44,8 @@ def bars(
 ) -> vega.Layers:
     """Return horizontal bars from 0 with their names at the left and a label at the end of each; of a table each row is a group, each column a colour.
 
-    A value that is not a number is covered. hues: the colour of each row by number, else a second one below 0. highlighted: the names of rows
-    before a pale background.
+    A value that is not a number is covered. hues: the colour of each row by number, else a second one below 0. highlighted: the names of rows,
+    or of columns, before a pale background.
     end: the end of the scale, else the largest value. level: a dashed line. row: the pixels of a row.
 
     >>> [bar["label"] for bar in bars(pd.Series({"BERT": 1100, "GPT": None})).to_dict()["data"]["values"]]
@@ -79,7 +80,7 @@ def bars(
     away: dict[str, Any] = {"align": "left", "dx": 5}
     if low < 0:
         away = {name: alt.expr(f"datum.value < 0 ? {first} : {second}") for name, first, second in SIDES}
-    hue = _group_colours(groups) if groups else vega.raw_channel()
+    hue = _group_colours(groups, highlighted=highlighted) if groups else vega.raw_channel()
     text = vega.Chart().mark_text(fontSize=min(14, round(0.66 * pixels / n)), color=theme.TEXT, **away)
     layers = [
         vega.Chart().mark_bar().encode(color=hue, tooltip=_tooltip(groups)),
@@ -129,11 +130,8 @@ def columns(
     >>> [bar["label"] for bar in columns(pd.DataFrame({"a": [0.5, None]}, ["1", "2"]), "{:.1f}").to_dict()["data"]["values"]]
     ['0.5', '?']
     """
-    names = [[phrase(line) for line in str(name).split("\n")] for name in table.index]
     groups = [phrase(str(name)) for name in table.columns]
     rows = _bar_rows(table, groups, labels, covered)
-    letters = max((len(line) for lines in names for line in lines), default=0)
-    narrow = f"width < {(9 * letters + 8) * len(names)}"
     wide = 13 * max((len(bar["label"]) for bar in rows), default=0)
     scale = vega.exact_scale(*ends) if ends else alt.Scale(zero=True)
     text = vega.Chart().mark_text(
@@ -149,20 +147,14 @@ def columns(
     if level is not None:
         rule = vega.rows([{"value": level}], x=alt.value(0), x2=alt.value("width"), xOffset=alt.value(0))
         layers.insert(1, rule.mark_rule(color=theme.MUTED, strokeDash=[4, 4]))
-    axis = alt.Axis(
-        labelExpr=vega.label_expression([each if len(each) > 1 else each[0] for each in names]),
-        labelAngle=alt.expr(f"{narrow} ? -50 : 0"),
-        labelAlign=alt.expr(f"{narrow} ? 'right' : 'center'"),
-        labelBaseline="top",
-        labelLimit=110,
-        labelOverlap=False,
-        grid=False,
-        domain=False,
-        ticks=False,
-    )
     bare: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 6, "tickCount": 4}
     chart = vega.frame(*layers, height=height, data=rows).encode(
-        x=alt.X("place:O", title=x or None, axis=axis, scale=alt.Scale(paddingInner=0.22, paddingOuter=0.1)),
+        x=alt.X(
+            "place:O",
+            title=x or None,
+            axis=_column_axis(table.index),
+            scale=alt.Scale(paddingInner=0.22, paddingOuter=0.1),
+        ),
         xOffset=alt.XOffset("group:N", sort=groups),
         y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(format=form, **bare)),
     )
@@ -293,6 +285,101 @@ def points(
     )
 
 
+@draw_once
+def cells(
+    table: pd.DataFrame,
+    labels: Labels | None = percent,
+    *,
+    x: str = "",
+    y: str = "",
+    title: str = "",
+    ends: tuple[float, float] = (0.0, 1.0),
+    key: str = "",
+    highlighted: tuple[int, int] | None = None,
+    covered: bool = False,
+    height: float | None = None,
+) -> vega.Layers:
+    """Return a cell for each number, coloured from pale to dark between `ends`, or on both sides of 0 where these begin below it, with its label in it.
+
+    A value that is not a number has its label and no colour. x, y: the titles of columns and rows. key: the title of a legend of the colours.
+    highlighted: the row and the column of a cell with a frame.
+
+    >>> chart = cells(pd.DataFrame({"a": [0.25], "b": [0.75]}, ["it"])).to_dict()
+    >>> [(cell["row"], cell["column"], cell["label"]) for cell in chart["data"]["values"]]
+    [('it', 'a', '25%'), ('it', 'b', '75%')]
+    """
+    rows, columns = (
+        [phrase(str(name).replace("\n", " ")) for name in names] for names in (table.index, table.columns)
+    )
+    values, texts = table.to_numpy(float).ravel().tolist(), _labels(table, labels or "")
+    n, (low, high) = len(columns), ends
+    data = [
+        {
+            "place": at // n,
+            "at": at % n,
+            "row": rows[at // n],
+            "column": columns[at % n],
+            "value": None if covered or math.isnan(value) else round(value, 4),
+            "label": COVER if covered else phrase(text),
+        }
+        for at, (value, text) in enumerate(zip(values, texts, strict=True))
+    ]
+    colours, value, turns = theme.SEQUENTIAL, "datum.value", low + (high - low) * theme.INK_TURNS
+    if low < 0:
+        colours, value, turns = theme.DIVERGING, "abs(datum.value)", 0.6 * high
+    legend = vega.legend(title=key, format="~g", gradientLength=220, gradientThickness=9) if key else None
+    scale = alt.Scale(domain=[low, high], range=colours, interpolate="rgb", clamp=True)
+    told = vega.tooltip(("row:N", y or " "), ("column:N", x or "  "), ("value:Q", key or "   ", ",.4~g"))
+    layers = [
+        vega.Chart()
+        .transform_filter("isValid(datum.value)")
+        .mark_rect(stroke=theme.BACKGROUND, strokeWidth=2)
+        .encode(color=alt.Color("value:Q", scale=scale, legend=legend), tooltip=told)
+    ]
+    if labels:
+        ink = alt.condition(f"{value} > {turns:g}", alt.value(theme.HIGH_INK), alt.value(theme.LOW_INK))
+        text = vega.Chart().mark_text(fontSize=13, limit=alt.ExprRef(f"width / {n} - 2"))
+        layers.append(text.encode(text="label:N", color=ink))
+    if highlighted:
+        data[highlighted[0] * n + highlighted[1]]["highlighted"] = True
+        frame = vega.Chart().transform_filter("datum.highlighted")
+        layers.append(frame.mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=3))
+    names = [[phrase(line) for line in str(name).split("\n")] for name in table.index]
+    lines = 1 + max((str(name).count("\n") for name in table.columns), default=0)
+    chart = vega.frame(
+        *layers,
+        height=height or 8 + 34 * len(rows) + 17 * lines + 28 * bool(title) + 20 * bool(x) + 26 * bool(key),
+        data=data,
+    ).encode(
+        x=alt.X(
+            "at:O", title=x or None, axis=_column_axis(table.columns, labelColor=theme.TEXT, labelFontSize=13)
+        ),
+        y=vega.row_axis(
+            [each if len(each) > 1 else each[0] for each in names], labelLimit=240, title=y or None
+        ),
+    )
+    return _titled(chart, title)
+
+
+def _column_axis(names: Iterable[Any], **more: Any) -> alt.Axis:
+    """Return the axis with the names of columns, which are slanted where they have no room."""
+    lines = [[phrase(line) for line in str(name).split("\n")] for name in names]
+    letters = max((len(line) for each in lines for line in each), default=0)
+    narrow = f"width < {(9 * letters + 8) * len(lines)}"
+    return alt.Axis(
+        labelExpr=vega.label_expression([each if len(each) > 1 else each[0] for each in lines]),
+        labelAngle=alt.expr(f"{narrow} ? -50 : 0"),
+        labelAlign=alt.expr(f"{narrow} ? 'right' : 'center'"),
+        labelBaseline="top",
+        labelLimit=110,
+        labelOverlap=False,
+        grid=False,
+        domain=False,
+        ticks=False,
+        **more,
+    )
+
+
 def _bar_rows(
     values: pd.Series | pd.DataFrame, groups: Sequence[str], labels: Labels, covered: bool
 ) -> list[dict[str, Any]]:
@@ -320,13 +407,17 @@ def _labels(values: pd.Series | pd.DataFrame, labels: Labels) -> list[str]:
     return [labels(each) for each in numbers] if callable(labels) else list(labels)
 
 
-def _group_colours(groups: Sequence[str], hues: Sequence[int] = (), field: str = "group:N") -> alt.Color:
+def _group_colours(
+    groups: Sequence[str], hues: Sequence[int] = (), field: str = "group:N", highlighted: Collection[str] = ()
+) -> alt.Color:
     """Return the colours of groups with a legend, which is a column where there is no room for a row; one group has none."""
     fits = alt.ExprRef(f"width < {9 * sum(map(len, groups)) + 40 * len(groups)} ? 1 : {len(groups)}")
     legend = vega.legend(
         orient="bottom", symbolType="square", symbolStrokeWidth=0, columns=fits, labelLimit=460, offset=6
     )
     colours = [theme.CATEGORICAL[hue % len(theme.CATEGORICAL)] for hue in hues or range(len(groups))]
+    if highlighted:
+        colours = [theme.PRIMARY if name in highlighted else theme.SEQUENTIAL[3] for name in groups]
     return vega.colour_channel(
         field,
         dict(zip(groups, colours, strict=True)),

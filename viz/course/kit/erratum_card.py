@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.charts import evidence as pictures
 from viz.charts import marks
 from viz.course import errata
 from viz.course.errata import KINDS, Erratum, Evidence, Panel
@@ -72,19 +70,15 @@ def _panel(key: str, panel: Panel) -> None:
         f"{name}: {', '.join(number(v, panel.places, grouped=True) for v in row)}"
         for name, row in zip(panel.rows, panel.values, strict=True)
     )
-    if panel.form == "weights":
-        picture = pictures.weights(panel.values, panel.rows, panel.columns, panel.title, min(panel.places, 2))
-    else:
-        picture = evidence_bars(panel)
-    page_parts.show(picture, key, f"{panel.title}. {told}")
+    page_parts.show(evidence_chart(panel), key, f"{panel.title}. {told}")
 
 
-def evidence_bars(panel: Panel) -> marks.vega.Layers:
-    """Return the numbers of a panel as bars; one that is not a number is labelled so."""
-    labels = [
-        "no number" if math.isnan(value) else number(value, panel.places, grouped=True)
-        for row in panel.values
-        for value in row
-    ]
-    table = pd.DataFrame(np.nan_to_num(panel.values), list(panel.rows), list(panel.columns))
-    return marks.bars(table, labels, title=panel.title)
+def evidence_chart(panel: Panel) -> marks.vega.Layers:
+    """Return the numbers of a panel as cells or as bars; one that is not a number is labelled so."""
+    shades = panel.form == "weights"
+    places = min(panel.places, 2) if shades else panel.places
+    labels = ["no number" if math.isnan(v) else number(v, places, grouped=True) for v in panel.values.flat]
+    table = pd.DataFrame(panel.values, list(panel.rows), list(panel.columns))
+    if shades:
+        return marks.cells(table, labels, title=panel.title)
+    return marks.bars(table.fillna(0), labels, title=panel.title)

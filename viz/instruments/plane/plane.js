@@ -10,7 +10,7 @@ import { savingPlane } from "./save.js";
 const STEP = 0.1, PAUSE = 350;    // of an arrow key; milliseconds after the last one until Python hears
 const NARROW = 310;               // pixels of a board where boards stand one under the other: the table below it has to be in view
 const within = (v, limit) => Math.round(Math.min(limit, Math.max(-limit, v)) * 100) / 100;
-/** 0.8404 -> "84%", 0.0042 -> "0.4%": as viz/workspace/what_if/charts.py writes it. */
+/** 0.8404 -> "84%", 0.0042 -> "0.4%": as viz.labels.percent writes it. */
 const portion = (v) => (v >= 0.0995 ? `${(100 * v).toFixed(0)}%` : v >= 0.0005 ? `${(100 * v).toFixed(1)}%` : "<0.1%");
 
 export function build(root) {

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from core.analysis.similarity import MAX_TEXTS, TokenPairs, token_pairs
 from core.maths import cosines
 from core.run import Run
-from viz import theme
-from viz.charts.parts import vega
-from viz.charts.parts.figures import draw_once
+from viz.charts import marks
 from viz.labels import literal, shorten, visible
 from viz.number_text import number
 from viz.shell.selection import Selection
@@ -91,43 +89,16 @@ def _several(runs: Sequence[Run]) -> None:
     )
 
 
-def tokens(pairs: TokenPairs, values: np.ndarray, way: str) -> vega.Layers:
+def tokens(pairs: TokenPairs, values: np.ndarray, way: str) -> marks.vega.Layers:
     one, other = (tuple(map(visible, names)) for names in (pairs.one, pairs.other))
     return grid(one, other, values, "cosine" if way == COSINES else "part of the cosine")
 
 
-@draw_once
 def grid(
-    rows: Sequence[str], columns: Sequence[str], values: np.ndarray, title: str, *, numbers: bool = False
-) -> vega.Layers:
-    """Draw a row for each text or token, a column for each other, diverging colours centred on 0.
-
-    >>> [layer["mark"]["type"] for layer in grid(("a",), ("b",), np.array([[0.5]]), "cosine", numbers=True).to_dict()["layer"]]
-    ['rect', 'text']
-    """
-    limit = 1.0 if title == "cosine" else float(np.abs(values).max()) or 1.0
-    short_rows, short_columns = ([shorten(name, LONG) for name in names] for names in (rows, columns))
-    cells = [
-        {"place": i, "column": j, "value": round(float(values[i, j]), 4), "one": one, "other": other}
-        for i, one in enumerate(short_rows)
-        for j, other in enumerate(short_columns)
-    ]
-    heads = [shorten(name, 14) for name in short_columns]
-    axis = vega.bare_axis(
-        labelExpr=vega.label_expression(heads), labelAngle=-40, labelOverlap="greedy", orient="bottom"
-    )
-    across = alt.X("column:O", title=None, axis=axis)
-    colour = alt.Color(
-        "value:Q",
-        scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb"),
-        legend=vega.legend(title=title, format="~g", gradientLength=220, gradientThickness=9),
-    )
-    tips = vega.tooltip(("one:N", "row"), ("other:N", "column"), ("value:Q", title, "+.3f"))
-    down = vega.row_axis([shorten(name, 28) for name in short_rows], spacing=(0.06, 0))
-    base = vega.rows(cells).encode(x=across, y=down, tooltip=tips)
-    layers = [base.mark_rect().encode(color=colour)]
-    if numbers:
-        dark = "abs(datum.value) > 0.6"
-        shade = alt.condition(dark, alt.value(theme.BACKGROUND), alt.value(theme.TEXT))
-        layers.append(base.mark_text(fontSize=12).encode(text=alt.Text("value:Q", format=".2f"), color=shade))
-    return vega.frame(*layers, height=len(rows) * ROW + AROUND)
+    rows: Sequence[str], columns: Sequence[str], values: np.ndarray, key: str, *, numbers: bool = False
+) -> marks.vega.Layers:
+    """Draw a row for each text or token, a column for each other, diverging colours centred on 0."""
+    limit = 1.0 if key == "cosine" else float(np.abs(values).max()) or 1.0
+    table = pd.DataFrame(values, *([shorten(name, LONG) for name in names] for names in (rows, columns)))
+    height = len(rows) * ROW + AROUND
+    return marks.cells(table, "{:.2f}" if numbers else None, ends=(-limit, limit), key=key, height=height)

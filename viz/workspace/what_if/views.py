@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from core.analysis.residual.delta import PredictionChange, attention_change, stream_change
+from viz.charts import marks
 from viz.instruments import clicked_head, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
@@ -22,7 +24,6 @@ from viz.workspace.shared.attention_kinds import KINDS
 from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.tasks import written_by
 from viz.workspace.what_if import cells, edits, on_picture
-from viz.workspace.what_if.charts import pairs
 from viz.workspace.what_if.data import Change, offers_rows
 
 GROUP, SEEN = "what_if", "what_if.seen"
@@ -119,8 +120,9 @@ def says(change: Change, prediction: PredictionChange | None) -> None:
     words = [visible(word) for word in prediction.words]
     number = partial(signed, form=".3f") if prediction.score else percent
     what = "Score" if prediction.score else "Probabilities"
+    table = pd.DataFrame({"before": prediction.before, "after": prediction.after}, words)
     page_parts.show(
-        pairs(words, prediction.before, prediction.after, number=number),
+        marks.bars(table, number, highlighted=["after"], row=62 if state.presenting() else 50),
         "what_if.says",
         f"{what} before and after: " + ", ".join(words),
     )

@@ -15,7 +15,6 @@ from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.bank import charts, topics
 from viz.course.bert.bank.params import MODEL, SLUG, Params, names_of, shown
 from viz.course.bert.bank.words import check
-from viz.course.bert.charts.squares import squares
 from viz.course.exhibit import Folds
 from viz.course.shared.word_vectors import spread_out
 from viz.labels import percent, visible
@@ -45,9 +44,8 @@ def matrix(params: Params, held: senses.Word) -> Folds:
     numbers = [str(place + 1) for place in range(len(kinds))]
     rows = [f"{number} {meanings[kind]}" for number, kind in zip(numbers, kinds, strict=True)]
     low = float(np.floor(10 * min(now.min(), 0.9)) / 10)
-    picture = squares(
-        now, rows, numbers, covered=not told, height=exhibit_parts.by_mode(320, 390), low=low, number="{:.2f}"
-    )
+    table, high = pd.DataFrame(now, rows, numbers), exhibit_parts.by_mode(320, 390)
+    picture = marks.cells(table, "{:.2f}", ends=(low, 1), covered=not told, height=high)
     left, side = (st.container(), None) if exhibit_parts.presenting() else st.columns([3, 2], gap="medium")
     with left:
         page_parts.show(

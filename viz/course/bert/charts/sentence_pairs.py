@@ -14,7 +14,6 @@ import numpy as np
 from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
-from viz.course.bert.charts.squares import named
 from viz.labels import phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -232,9 +231,5 @@ def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> alt.
 
 
 def _rows(names: Sequence[str]) -> alt.Y:
-    """Rows from above, each with its name."""
-    return alt.Y(
-        "place:O",
-        title=None,
-        axis=named([shorten(phrase(name), 34) for name in names], labelLimit=230, labelPadding=8),
-    )
+    """Return rows from above, each with its name."""
+    return vega.row_axis([shorten(phrase(name), 34) for name in names], labelLimit=230)

@@ -12,7 +12,6 @@ from core.run import Run
 from core.serving.engine import default
 from viz.charts import marks
 from viz.course.bert.charts import sentence_pairs
-from viz.course.bert.charts.squares import squares
 from viz.course.bert.sentence_pairs import next_pairs, next_sentence
 from viz.course.bert.sentence_pairs.game import MARKS
 from viz.course.bert.sentence_pairs.next_sentence import GROUPS, WAYS
@@ -55,7 +54,12 @@ def who(params: Params, run: Run) -> Folds:
             for name, shares in zip(GROUPS, now[:3], strict=False)
         )
         page_parts.show(
-            squares(now[:3], GROUPS[:3], GROUPS, covered=not told, chosen=(row, column), height=210),
+            marks.cells(
+                pd.DataFrame(now[:3], GROUPS[:3], GROUPS),
+                highlighted=(row, column),
+                covered=not told,
+                height=210,
+            ),
             SLUG + "blocks",
             gives if told else "Covered until you guess.",
         )
@@ -64,7 +68,9 @@ def who(params: Params, run: Run) -> Folds:
         layers, columns = [f"L{i}" for i in range(n_layers)], [f"H{i}" for i in range(n_heads)]
         ends = f", from {percent(asked.min())} to {percent(asked.max())}."
         page_parts.show(
-            squares(asked, layers, columns, covered=not told, chosen=place, height=210),
+            marks.cells(
+                pd.DataFrame(asked, layers, columns), highlighted=place, covered=not told, height=210
+            ),
             SLUG + "heads",
             f"The share of {params.block} in each head" + (ends if told else "; covered."),
         )

@@ -1,4 +1,4 @@
-"""Words as places of a plane with the sum that leads from three of them to a fourth; one number for every head of a model."""
+"""Words as places of a plane with the sum that leads from three of them to a fourth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.labels import percent, plotly_label, shorten
+from viz.labels import plotly_label, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -101,39 +101,4 @@ def word_map(names: Sequence[str], places: Array, best: int) -> go.Figure:
     figure.update_yaxes(range=[y.min() - room, y.max() + 1.3 * room], scaleanchor="x", scaleratio=1, **bare)
     return figure.update_layout(
         template=theme.template(), height=TALL, margin=dict.fromkeys("lrtb", 4), showlegend=False
-    )
-
-
-@draw_once
-def heads(values: Array, chosen: tuple[int, int], name: str) -> go.Figure:
-    """A number from 0 to 1 for each head (layer, head), the chosen one framed.
-
-    >>> heads(np.eye(2), (0, 1), "looks at itself").data[0].z.shape
-    (2, 2)
-    """
-    layers = len(values)
-    scale = [[i / (len(theme.SEQUENTIAL) - 1), colour] for i, colour in enumerate(theme.SEQUENTIAL)]
-    figure = go.Figure(
-        go.Heatmap(
-            z=values.astype(float),
-            zmin=0,
-            zmax=1,
-            colorscale=scale,
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            text=[[percent(v) for v in row] for row in values],
-            texttemplate="%{text}",
-            textfont={"size": 13},
-            hovertemplate=f"L%{{y}}.H%{{x}}: %{{z:.1%}}<extra>{plotly_label(name)}</extra>",
-        )
-    )
-    layer, head = chosen
-    frame = {"x0": head - 0.5, "x1": head + 0.5, "y0": layer - 0.5, "y1": layer + 0.5}
-    figure.add_shape(type="rect", **frame, line={"color": theme.CATEGORICAL[1], "width": 3})
-    still: dict[str, Any] = {"dtick": 1, "fixedrange": True, "showgrid": False, "zeroline": False}
-    figure.update_xaxes(title_text="head", **still)
-    figure.update_yaxes(title_text="layer", autorange="reversed", **still)
-    return figure.update_layout(
-        template=theme.template(), height=70 + 34 * layers, margin=dict.fromkeys("lrtb", 4)
     )

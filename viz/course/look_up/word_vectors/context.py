@@ -14,7 +14,6 @@ from core.run import Run
 from core.serving.engine import RunRequest, default
 from viz.charts import marks
 from viz.course.exhibit import Folds
-from viz.course.look_up.word_vectors.charts import heads
 from viz.course.look_up.word_vectors.params import READER, SENTENCES, SLUG, Params
 from viz.course.look_up.word_vectors.sums import to_the_card
 from viz.course.shared import masks, word_vectors
@@ -159,7 +158,7 @@ def _heads(weights: np.ndarray, row: int, names: list[str], chosen: tuple[int, i
     to = names.index(st.selectbox(asked, names, index=min(1, row), key=key))
     shares = weights[:, :, row, to]
     page_parts.show(
-        heads(shares, chosen, f"{names[row]} attends to {names[to]}"),
+        marks.cells(pd.DataFrame(shares), percent, x="head", y="layer", highlighted=chosen),
         f"{SLUG}.heads",
         f"How much weight each head gives from {names[row]} to {names[to]}.",
     )
