@@ -27,7 +27,7 @@ from viz.shell.lessons import toml_format, views
 
 NAMES = (
     "README.md AGENTS.md CONTRIBUTING.md SECURITY.md core/README.md viz/README.md assets/README.md "
-    "examples/own_models.md examples/school.md examples/teaching.md"
+    "examples/embedding.md examples/own_models.md examples/school.md examples/teaching.md"
 )
 DOCUMENTS = {name: (ROOT / name).read_text("utf-8") for name in NAMES.split()}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))

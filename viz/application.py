@@ -53,6 +53,7 @@ MIDDLEWARE = [
     Middleware(start.WordedFailure),
     Middleware(security.SecurityHeaders),
     Middleware(security.SameOrigin),
+    Middleware(security.EmbedLinks),
     Middleware(admission.Door),
     Middleware(message_filter.MessageFilter),
     Middleware(static_files.Remembered, base=BASE),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import streamlit as st
 
 from viz.shell import errors, pages, state
+from viz.shell.embed import embed
 from viz.shell.stage import stage
 from viz.workspace.lecture_room import bar
 from viz.workspace.lessons import player
@@ -65,13 +68,22 @@ def draw_page(entry: pages.Entry) -> None:
         state.visit(entry.slug, entry.takes_selection),
         st.container(horizontal_alignment="center"),
         st.container(width=1120, key="atlas-page"),
-        player.lesson_bar(entry),
-        stage.stage(entry),
-        bar.room_bar(entry),
-        player.lesson_footer(entry),
+        _surroundings(entry),
         errors.guard(),
     ):
-        entry.page()
+        if not state.embedded() or embed.can_be_framed(entry.slug):
+            entry.page()
+
+
+@contextmanager
+def _surroundings(entry: pages.Entry) -> Iterator[None]:
+    """Draw what is around a page: keys, lesson and lecture room; in a frame of another site a link to the app alone."""
+    if state.embedded():
+        with stage.stage(entry), embed.embedded_page():
+            yield
+    else:
+        with player.lesson_bar(entry), stage.stage(entry), bar.room_bar(entry), player.lesson_footer(entry):
+            yield
 
 
 def _menu(entry: pages.Entry) -> str:

@@ -13,6 +13,7 @@ import pytest
 from app_server import COLD, served_app
 from chromium import CHROMIUM, CHROMIUM_FLAGS
 from every_page import Met, met
+from framing import other_site
 from settling import PATIENCE, still
 from small_app import EVERY, Visit, Visitor, served
 from windows import reused
@@ -51,9 +52,18 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @pytest.fixture(scope="session")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the whole app is served, to which one may upload."""
-    with served_app(tmp_path_factory.mktemp("server"), COLD, ATLAS_UPLOAD="64M") as url:
+def other_sites() -> Iterator[tuple[str, str]]:
+    """Two other sites, whose pages show in a frame what follows `#`; the first one may show the app."""
+    with ExitStack() as running:
+        yield running.enter_context(other_site()), running.enter_context(other_site())
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory, other_sites: tuple[str, str]) -> Iterator[str]:
+    """Where the whole app is served, to which one may upload, and which one other site may show in a frame."""
+    with served_app(
+        tmp_path_factory.mktemp("server"), COLD, ATLAS_UPLOAD="64M", ATLAS_FRAME=other_sites[0]
+    ) as url:
         yield url
 
 

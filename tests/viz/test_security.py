@@ -11,11 +11,12 @@ import pytest
 import streamlit as st
 from starlette.datastructures import Headers
 
+from viz.classroom import light_pages
 from viz.platform import security, static_files
 from viz.platform.security import SameOrigin, SecurityHeaders, sent_by_us
 
 
-def _answered(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+def _answered(headers: list[tuple[bytes, bytes]], path: str = "/") -> dict[str, str]:
     sent: list[dict] = []
 
     async def app(scope, receive, send) -> None:
@@ -24,7 +25,7 @@ def _answered(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
     async def send(message) -> None:
         sent.append(message)
 
-    asyncio.run(SecurityHeaders(app)({"type": "http"}, None, send))  # type: ignore[arg-type]
+    asyncio.run(SecurityHeaders(app)({"type": "http", "path": path}, None, send))  # type: ignore[arg-type]
     assert len({name for name, _ in sent[0]["headers"]}) == len(sent[0]["headers"])
     return {name.decode(): value.decode() for name, value in sent[0]["headers"]}
 
@@ -63,6 +64,48 @@ def test_who_may_show_the_app_in_a_frame_is_a_setting(monkeypatch):
         monkeypatch.setenv(security.FRAME, wrong)
         with pytest.raises(ValueError, match=security.FRAME):
             security.frame_ancestors()
+
+
+def test_what_leads_a_room_is_in_no_frame_of_another_site_whatever_the_setting(monkeypatch):
+    monkeypatch.setenv(security.FRAME, "https://moodle.example.edu")
+    security.policy.cache_clear()
+    html = [(b"content-type", b"text/html")]
+    named = "frame-ancestors 'self' https://moodle.example.edu"
+    for path in ("/", "/scaling", "/prefix/masks"):
+        assert _answered(html, path)["content-security-policy"].endswith(named)
+    for path in ("/lecture_room", "/lecture_room/", "/prefix/lecture_room"):
+        assert _answered(html, path)["content-security-policy"].endswith("frame-ancestors 'self'")
+    assert "frame-ancestors 'none'" in light_pages.PAGES
+    security.policy.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("query", "sent_on"),
+    [
+        (b"embed=1", "?embed=true"),
+        (b"text=a%20b&embed=1&masks.window=3", "?text=a%20b&embed=true&masks.window=3"),
+        (b"embed=true", ""),
+        (b"embed=10", ""),
+        (b"reembed=1", ""),
+        (b"text=embed%3D1", ""),
+        (b"embed=1&text=//evil.example", "?embed=true&text=//evil.example"),
+    ],
+)
+def test_a_short_link_to_embed_is_sent_on_to_the_same_page(query, sent_on):
+    passed, sent = [], []
+
+    async def app(scope, receive, send) -> None:
+        passed.append(scope)
+
+    async def send(message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/masks", "headers": [], "query_string": query}
+    asyncio.run(security.EmbedLinks(app)(scope, None, send))  # type: ignore[arg-type]
+    assert bool(passed) == (not sent_on)
+    if sent_on:
+        assert sent[0]["status"] == 307
+        assert dict(sent[0]["headers"])[b"location"].decode() == sent_on
 
 
 HERE = "atlas.example.edu:8501"

@@ -1,6 +1,7 @@
 """Headers that tell a browser what the app's pages may do, and the check where a request comes from.
 
-`ATLAS_FRAME="https://moodle.example.edu"` lets pages of these addresses show the app in a frame; else only its own may.
+`ATLAS_FRAME="https://moodle.example.edu"` lets pages of these addresses show the app in a frame; else only its own may. The
+page that leads a lecture room is never shown in a frame of another site, whatever the setting.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viz.platform import static_files
 
 FRAME = "ATLAS_FRAME"
 INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+EMBED_ONE = re.compile(rb"(?:^|(?<=&))embed=1(?=&|$)")
+NEVER_FRAMED = frozenset({"lecture_room"})
+"""Pages with the controls of a lecture room: no other site may show them in a frame. Those below /room say so themselves."""
 UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+SELF = "'self'"
 PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
@@ -38,12 +43,14 @@ def frame_ancestors() -> str:
                 f"{FRAME}={address!r} is not the address of a site. It begins with https:// and has no path, such as "
                 "https://moodle.example.edu. Correct it, or leave it out and only the app's own pages show it in a frame."
             )
-    return " ".join(("'self'", *addresses))
+    return " ".join((SELF, *addresses))
 
 
 @cache
-def policy() -> str:
+def policy(framed: bool = True) -> str:
     """Return the Content-Security-Policy of the app's pages: nothing from elsewhere, of inline scripts only Streamlit's own.
+
+    framed: whether the sites of `ATLAS_FRAME` may show the page in a frame.
 
     Vega compiles the expressions of a chart, hence 'unsafe-eval'; components come as text and are imported as blobs.
     """
@@ -63,7 +70,7 @@ def policy() -> str:
             "object-src 'none'",
             "base-uri 'self'",
             "form-action 'self'",
-            f"frame-ancestors {frame_ancestors()}",
+            f"frame-ancestors {frame_ancestors() if framed else SELF}",
         )
     )
 
@@ -75,6 +82,8 @@ class SecurityHeaders:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        framed = scope.get("path", "").rstrip("/").rpartition("/")[2] not in NEVER_FRAMED
+
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = list(message.get("headers", ()))
@@ -84,12 +93,29 @@ class SecurityHeaders:
                     for name, value in headers
                 )
                 added = {b"x-content-type-options": "nosniff", b"referrer-policy": "same-origin"}
-                added |= {b"content-security-policy": policy()} if page else {}
+                added |= {b"content-security-policy": policy(framed)} if page else {}
                 headers += [(name, text.encode()) for name, text in added.items() if name not in names]
                 message = {**message, "headers": headers}
             await send(message)
 
         await self.app(scope, receive, secured if scope["type"] == "http" else send)
+
+
+class EmbedLinks:
+    """A middleware that sends a link with `?embed=1` on to the same with `?embed=true`, the spelling that Streamlit's own script reads."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        query = scope.get("query_string", b"")
+        if scope["type"] == "http" and scope["method"] == "GET" and EMBED_ONE.search(query):
+            spelled = EMBED_ONE.sub(b"embed=true", query).decode("latin-1")
+            await RedirectResponse(f"?{spelled}", 307)(
+                scope, receive, send
+            )  # any prefix before the path stays
+        else:
+            await self.app(scope, receive, send)
 
 
 class SameOrigin:

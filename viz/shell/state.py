@@ -203,6 +203,11 @@ def presenting() -> bool:
     return peek("present") == "1"
 
 
+def embedded() -> bool:
+    """Return whether another site shows the page in a frame (`embed=true`): no menu, no folds, nothing of a lecture room."""
+    return bool(st.context.is_embedded)
+
+
 def restore(slug: str | None = None) -> None:
     """Restore the opening state of a page (the R key): forget the selection and the page's own values; present mode and the convention stay."""
     slug = slug or page()

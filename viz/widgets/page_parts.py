@@ -48,7 +48,7 @@ def title(info: Page | ExhibitInfo, *, lesson_only: bool = False, no_buttons: bo
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"
         ):
             st.title(info.title, width="content", anchor=False)
-            if not no_buttons:
+            if not (no_buttons or state.embedded()):
                 draw_page_buttons(lesson_only)
         with st.container(key="atlas-claim"):
             st.markdown(f":gray[{info.claim}]")
@@ -193,11 +193,11 @@ class _Line:
 
 @contextmanager
 def fold(name: str, key: str) -> Iterator[Fold]:
-    """Draw a fold below the picture: a word in the line of its container's folds, of which one opens at a time. There are none in present mode.
+    """Draw a fold below the picture: a word in the line of its container's folds, of which one opens at a time. There are none in present mode and in a frame of another site.
 
     The usual ones (BEHIND_MORE) are entries of one word, "More".
     """
-    if state.presenting():
+    if state.presenting() or state.embedded():
         yield Fold(False)
         return
     line, named = _line(key), f"fold:{key}"

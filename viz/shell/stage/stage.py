@@ -68,7 +68,8 @@ def stage(entry: Entry) -> Iterator[None]:
         progress.record_opened(entry.slug)
         with present_layout.exhibit_layout():
             yield
-        _foot(entry)
+        if not state.embedded():
+            _foot(entry)
         progress.sync_with_browser()
     else:
         yield

@@ -1,0 +1,37 @@
+"""A deep link in a frame of another site: who may show it, how high it is, what is drawn and what is not."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+
+def test_a_named_site_shows_a_picture_that_tells_its_height_and_no_other_site_does(
+    chromium: Any, app_url: str, other_sites: tuple[str, str]
+) -> None:
+    link = f"{app_url}/scaling?embed=1&scaling.step=2"
+    context = chromium.new_context(viewport={"width": 640, "height": 480})
+    page = context.new_page()
+    page.goto(f"{other_sites[0]}/#{quote(link, safe='')}")
+    frame = page.frame_locator("iframe")
+    frame.locator("[data-embed]").wait_for()
+    inside = page.frames[1]
+    assert inside.url == link.replace("embed=1", "embed=true")
+    inside.wait_for_function(
+        "innerHeight > 400 && document.querySelector('[data-testid=stMain]').scrollHeight <= innerHeight"
+    )
+    heard = page.evaluate("heard")
+    assert {message["origin"] for message in heard} == {app_url}
+    assert all(set(message) == {"origin", "source", "height"} for message in heard)
+    assert frame.get_by_role("heading", name="Why divide by").is_visible()
+    for chrome in ("stHeader", "stToolbar"):
+        assert not any(part.is_visible() for part in frame.get_by_test_id(chrome).all())
+    assert not [words for words in ("Add to a lesson", "Sources") if frame.get_by_text(words).count()]
+    opened = frame.get_by_role("link", name="Open in Attention Atlas")
+    assert opened.get_attribute("href") == link.replace("embed=1&", "")
+    for site, path in ((other_sites[1], "/scaling?embed=1"), (other_sites[0], "/lecture_room?embed=1")):
+        page.goto("about:blank")
+        with page.expect_console_message(lambda line: "frame-ancestors" in line.text):
+            page.goto(f"{site}/#{quote(app_url + path, safe='')}")
+        assert page.evaluate("heard") == []
+    context.close()

@@ -1,0 +1,41 @@
+"""A page that another site shows in a frame (`?embed=true`, or `?embed=1`): the picture with its controls, and a link to the app.
+
+The page sends its height to the page around it, whenever it changes, as the message `{source: "attention-atlas", height: 640}`
+(pixels). Who may show it in a frame is the setting `ATLAS_FRAME`; what leads a lecture room is never drawn there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import streamlit as st
+from streamlit.components import v2
+
+from viz.platform import security
+
+_FOLDER = Path(__file__).parent
+_frame = v2.component(
+    "atlas_embed",
+    html='<a data-embed target="_blank" rel="noopener">Open in Attention Atlas</a>',
+    css=(_FOLDER / "embed.css").read_text("utf-8"),
+    js=(_FOLDER / "embed.js").read_text("utf-8"),
+    isolate_styles=False,
+)
+
+
+@contextmanager
+def embedded_page() -> Iterator[None]:
+    """Draw a page inside this, and below it the link that opens the same view in the app."""
+    yield
+    with st.container(key="atlas-embed"):
+        _frame(key="embed")
+
+
+def can_be_framed(slug: str) -> bool:
+    """Return whether a page may be drawn in a frame; draw a sentence instead of one that leads a lecture room."""
+    if slug not in security.NEVER_FRAMED:
+        return True
+    st.text("A lecture room is led in a window of its own. Open the page in Attention Atlas.")
+    return False
