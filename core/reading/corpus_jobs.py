@@ -135,7 +135,7 @@ class CorpusJobs:
             if not self._set(model, visitor, job, CorpusProgress(done, len(steps), beyond=beyond)):
                 return None
             self._ask(model, job, reading, number, done)
-        return ModelCorpus((Source(SOURCE, len(examples), ""),), own.result(readings))
+        return ModelCorpus((Source(SOURCE, len(examples), ""),), own.result(readings), texts=tuple(examples))
 
     def _ask(self, model: Model, job: int, reading: CorpusReading, number: int, step: int) -> None:
         """Read one batch through the engine, as soon as it has room."""

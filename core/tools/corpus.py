@@ -17,6 +17,7 @@ import numpy as np
 
 from core.analysis.heads.corpus import evenly, head_corpus
 from core.analysis.heads.corpus_file import ModelCorpus, Source, corpus_path, write_corpus
+from core.analysis.heads.corpus_writes import add_writes
 from core.analysis.heads.head_file import weights_hash
 from core.checkpoints import store
 from core.data.corpora import BOOKS, NEW_TEXT, PAIRS, find_file, read_lines
@@ -111,6 +112,7 @@ def measure_heads(name: str, data: Path | None) -> tuple[ModelCorpus, int]:
         )
     changed = effects(model, [one.text for one in evenly(texts, EFFECTS)])
     kinds = {kind: replace(found, effect=changed.get(kind)) for kind, found in kinds.items()}
+    kinds = add_writes(model, texts, kinds)
     corpus = ModelCorpus(sources, kinds, SEED)
     return corpus, write_corpus(corpus_path(name), corpus, weights_hash(folder))
 

@@ -9,6 +9,7 @@ from test_look_page import said
 
 from core.analysis.heads.corpus import MEAN, CorpusRow, head_corpus
 from core.analysis.heads.corpus_file import ModelCorpus, Source, shipped_corpus
+from core.data.texts import Example
 from core.reading import corpus_jobs
 from core.reading.corpus_jobs import CorpusProgress
 from viz.number_text import number, signed
@@ -28,6 +29,13 @@ def test_a_head_has_an_address_with_its_strongest_rows_and_controls():
         assert table.count("\n") == len(rows) + 1
     strongest = heads.strongest[1][0][0]
     assert f"**{strongest.query_token}**" in tables[0] and f"{strongest.weight:.0%}"[:-1] in tables[0]
+    writes = heads.writes[1][0] if heads.writes else None
+    assert writes and all(
+        f"{one.word}\u00a0:gray[:small[{signed(one.added, '+.1f')}]]" in tables[0] for one in writes.rows[0]
+    )
+    raised = next(one.value for one in test.markdown if "Words that it raises most" in one.value)
+    assert f"{writes.raised[0].word}\u00a0:gray[:small[{signed(writes.raised[0].added, '+.2f')}]]" in raised
+    assert f"In {writes.copies} of 8 rows" in " ".join(one.value for one in test.caption)
     scores = test.dataframe[0].value.set_index("measure")
     for name, table in heads.measures.items():
         row = scores.loc[scatter.MEASURES[name]]
@@ -37,6 +45,10 @@ def test_a_head_has_an_address_with_its_strongest_rows_and_controls():
     own = heads.measures["strongest"][1, 0, MEAN]
     assert f"L1.H0 on 32 passages: the strongest weight of a passage is {own:.2f} on average" in said(test)
     assert heads.effect is not None and f"{signed(heads.effect[1, 0], '.3f')} nats per token" in said(test)
+    test.session_state["fold:find.take"] = True
+    test.run()
+    assert "All heads for HeadVis, ZIP" in {button.label for button in test.download_button}
+    test.session_state["fold:find.take"] = False
     test.selectbox[0].select_index(0).run()
     assert "L0.H0 on 32 passages" in said(test) and not test.exception
     test.query_params["find.beside"] = "induction-tiny"
@@ -79,11 +91,13 @@ def test_lines_of_the_visitors_own_take_the_place_of_the_shipped_passages(monkey
     test = page(**TOY, **{"find.by": "corpus"})
     assert "has no corpus yet" in " ".join(one.value for one in test.info)
     found = head_corpus(pool.model_run.open_model("induction-tiny"), ["abcdefghabcdefgh", "hgfedcbahgfedcba"])
-    progress = CorpusProgress(corpus=ModelCorpus((Source("lines of yours", 2, ""),), found))
+    texts = tuple(map(Example, ("abcdefghabcdefgh", "hgfedcbahgfedcba")))
+    progress = CorpusProgress(corpus=ModelCorpus((Source("lines of yours", 2, ""),), found, texts=texts))
     monkeypatch.setattr(corpus_jobs.CorpusJobs, "progress", lambda *_: progress)
     test = page(**TOY, **{"find.by": "corpus"})
     assert "On 2 passages: 2 lines of yours." in " ".join(one.value for one in test.caption).replace("\\", "")
     assert "untrained" not in test.dataframe[0].value.columns
+    assert any("Words that it raises most" in one.value for one in test.markdown)
     monkeypatch.setattr(corpus_jobs.CorpusJobs, "progress", lambda *_: CorpusProgress(problem="Too few."))
     assert "Your lines could not be read" in page(**TOY, **{"find.by": "corpus"}).info[0].value
 

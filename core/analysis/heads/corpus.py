@@ -77,6 +77,25 @@ class TokenWeight(NamedTuple):
     count: int
 
 
+class WordScore(NamedTuple):
+    """A word of the vocabulary with what is added to its score (a logit)."""
+
+    word: str
+    added: float
+
+
+class HeadWrites(NamedTuple):
+    """What a head adds directly to the scores of words on its strongest rows: the words raised and lowered most in the mean of the rows, and those raised most in each.
+
+    `copies`: in how many rows the key's own token is among those raised most; None between two texts.
+    """
+
+    raised: tuple[WordScore, ...]
+    lowered: tuple[WordScore, ...]
+    rows: tuple[tuple[WordScore, ...], ...]
+    copies: int | None
+
+
 Statistics = Mapping[str, "Float[Array, 'layer head statistic']"]
 """By measure the mean over the passages and the `QUANTILES`."""
 
@@ -99,6 +118,8 @@ class HeadCorpus(OneLine):
     keys: tuple[tuple[tuple[TokenWeight, ...], ...], ...]
     effect: Float[Array, "layer head"] | None = None
     """Change of the loss, in nats a token, where the head is set to zero; None where it was not measured."""
+    writes: tuple[tuple[HeadWrites, ...], ...] | None = None
+    """What each head writes on its strongest rows (`core.analysis.heads.corpus_writes`); None where its attention reaches no score of words, or it was not measured."""
 
     @property
     def shape(self) -> tuple[int, int]:

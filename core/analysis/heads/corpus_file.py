@@ -1,7 +1,8 @@
 """The file assets/heads/NAME.json.gz: every head of a shipped model over a corpus, written by `core.tools.corpus`, read by the page of a head.
 
 It holds no passage: of each row the tokens of a window around the query and the key it attends to. `tokens` lists every label once, and
-a row is `[passage, weight, query, key, its token, positions, tokens, weights, context]` with weights in thousandths.
+a row is `[passage, weight, query, key, its token, positions, tokens, weights, context]` with weights in thousandths. `writes`, where a kind has
+them: by head the words raised and lowered, the words of each row, and in how many rows the key's token is copied; scores in thousandths of a logit.
 """
 
 from __future__ import annotations
@@ -17,11 +18,20 @@ from typing import Any
 
 import numpy as np
 
-from core.analysis.heads.corpus import QUANTILES, CorpusRow, HeadCorpus, Statistics, TokenWeight
+from core.analysis.heads.corpus import (
+    QUANTILES,
+    CorpusRow,
+    HeadCorpus,
+    HeadWrites,
+    Statistics,
+    TokenWeight,
+    WordScore,
+)
 from core.analysis.heads.head_file import weights_hash
 from core.checkpoints.files import MB, small_bytes, strict_json
 from core.checkpoints.manifest import shipped_folder
 from core.data.home import assets
+from core.data.texts import Example
 from core.errors import InputError
 
 VERSION = 1
@@ -43,11 +53,12 @@ class Source:
 
 @dataclass(frozen=True)
 class ModelCorpus:
-    """All heads of a model by kind of attention, over the passages of these sources, in their order."""
+    """All heads of a model by kind of attention, over the passages of these sources, in their order; a visitor's own `texts` are kept, those of a file are not."""
 
     sources: tuple[Source, ...]
     kinds: Mapping[str, HeadCorpus]
     seed: int = 0
+    texts: tuple[Example, ...] = ()
 
     @property
     def n(self) -> int:
@@ -94,6 +105,7 @@ def _kind(heads: HeadCorpus, number: Callable[[str], int]) -> dict[str, Any]:
         "measures": _tables(heads.measures),
         "controls": {name: _tables(tables) for name, tables in heads.controls.items()},
         **({} if heads.effect is None else {"effect": np.round(heads.effect, DIGITS).tolist()}),
+        **({} if heads.writes is None else {"writes": _writes(heads.writes, number)}),
         "heads": [
             [
                 [
@@ -107,6 +119,16 @@ def _kind(heads: HeadCorpus, number: Callable[[str], int]) -> dict[str, Any]:
             for layer in range(layers)
         ],
     }
+
+
+def _writes(writes: Sequence[Sequence[HeadWrites]], number: Callable[[str], int]) -> list[Any]:
+    def words(some: Sequence[WordScore]) -> list[list[int]]:
+        return [[number(one.word), _thousandths(one.added)] for one in some]
+
+    return [
+        [[words(head.raised), words(head.lowered), [*map(words, head.rows)], head.copies] for head in row]
+        for row in writes
+    ]
 
 
 def _tables(statistics: Statistics) -> dict[str, Any]:
@@ -213,7 +235,19 @@ def _read_kind(about: Mapping[str, Any], tokens: Sequence[str], n: int) -> HeadC
         token, weight, count = one
         return TokenWeight(tokens[int(token)], _share(weight), int(count))
 
-    effect = about.get("effect")
+    def read_words(some: Any) -> tuple[WordScore, ...]:
+        return tuple(WordScore(tokens[int(word)], float(added) / THOUSAND) for word, added in some)
+
+    def read_writes(one: Any) -> HeadWrites:
+        raised, lowered, rows, copies = one
+        each = tuple(read_words(row) for row in rows)
+        return HeadWrites(
+            read_words(raised), read_words(lowered), each, None if copies is None else int(copies)
+        )
+
+    effect, writes = about.get("effect"), about.get("writes")
+    if writes is not None and [len(row) for row in writes] != [shape[1]] * shape[0]:
+        raise ValueError("a head is missing from what they write")
     return HeadCorpus(
         int(about["n"]),
         _statistics(about["measures"], shape),
@@ -223,6 +257,7 @@ def _read_kind(about: Mapping[str, Any], tokens: Sequence[str], n: int) -> HeadC
         of_each(2, read_token),
         of_each(3, read_token),
         None if effect is None else _table(effect, shape),
+        None if writes is None else tuple(tuple(map(read_writes, row)) for row in writes),
     )
 
 

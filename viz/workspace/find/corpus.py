@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.analysis.heads import headvis
 from core.analysis.heads.corpus import (
     DECILES,
     MEAN,
@@ -18,9 +19,12 @@ from core.analysis.heads.corpus import (
     UNTRAINED,
     CorpusRow,
     HeadCorpus,
+    HeadWrites,
     TokenWeight,
+    WordScore,
 )
 from core.analysis.heads.corpus_file import ModelCorpus
+from core.analysis.heads.corpus_writes import AMONG
 from core.analysis.heads.habits import HeadHabits
 from viz.instruments.picture import patches
 from viz.labels import head_name, literal, percent, visible
@@ -43,6 +47,10 @@ FAINT, DEEP = 0.04, 0.7
 """The weight from which a token is shaded, and the opacity of weight 1."""
 IN_A_ROOM, DRAWINGS = 4, 4
 NONE = "{model} has no corpus yet: passages ship with some of the models only. Give lines of your own below, or choose another model."
+WRITES = (
+    "What the head adds directly to the score (logit) of a word at the row of the query by attending to the key, weight × value × W_O × the output layer, "
+    "with the scales of the norms held: the mean of its {n} strongest rows. What later layers make of it is not in it."
+)
 CODE = """for row in heads.strongest[{layer}][{head}]:
     print(row.weight, row.query_token, row.tokens)
 print(heads.measures["strongest"][{layer}, {head}], heads.controls["shuffled"]["strongest"][{layer}, {head}])"""
@@ -68,11 +76,11 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
                 f"## {head.place} :gray[{literal(head.model)}]: {literal(pool.habit(head))}", width="content"
             )
             tiles.look_link(head, "Test it on your drawing" if sees else "Test it on your text", selection)
-        strongest = heads.strongest[layer][number]
+        strongest, writes = heads.strongest[layer][number], pool.writes(corpus, head)
         if state.presenting():
             left, right = st.columns([3, 2], gap="large")
             with left:
-                _strongest(head, strongest[:IN_A_ROOM], sees=sees)
+                _strongest(head, strongest[:IN_A_ROOM], writes, sees=sees)
         else:
             other = _other_head(head)
             scores = statistics(heads, layer, number)
@@ -82,7 +90,7 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
             with left:
                 page_parts.dataframe(scores, hide_index=True, height="content", key="find.corpus.scores")
                 st.caption(_read(corpus, heads, sees=sees))
-            _strongest(head, strongest, other, sees=sees)
+            _strongest(head, strongest, writes, other, sees=sees)
             st.markdown("#### One passage of each tenth")
             st.caption(
                 "All passages in the order of their largest weight, and the middle one of each tenth: so no example is picked by hand."
@@ -91,6 +99,8 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
         with right:
             _tokens(f"{what} that give most", heads.queries[layer][number])
             _tokens(f"{what} that get most", heads.keys[layer][number])
+            if writes is not None:
+                _words(writes, len(strongest))
     own_lines.show_form(model)
     return ViewContent(
         sentence(heads, head),
@@ -108,7 +118,17 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
         + (CODE if SHUFFLED in heads.controls else CODE.replace(SHUFFLED, UNTRAINED)).format(
             layer=layer, head=number
         ),
+        _archives(corpus, heads, head),
     )
+
+
+def _archives(corpus: ModelCorpus, heads: HeadCorpus, head: Head) -> dict[str, Callable[[], bytes]]:
+    """Return all heads of a kind as the files of HeadVis, where one text attends to itself."""
+    kind = head.place.kind
+    if not model_run.open_model(head.model).spec.kind(kind).one_text:
+        return {}
+    dataset = "; ".join(source.name for source in corpus.sources)
+    return {"All heads for HeadVis, ZIP": lambda: headvis.headvis_zip(heads, head.model, dataset, kind)}
 
 
 def _choice(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -> None:
@@ -179,6 +199,7 @@ def with_other(scores: pd.DataFrame, head: Head, other: Head, others: HeadCorpus
 def _strongest(
     head: Head,
     rows: Sequence[CorpusRow],
+    writes: HeadWrites | None = None,
     other: tuple[Head, HeadCorpus] | None = None,
     *,
     sees: bool = False,
@@ -188,7 +209,7 @@ def _strongest(
     if sees:
         _drawings(head, rows)
     elif other is None:
-        st.markdown(rows_table(rows))
+        st.markdown(rows_table(rows, writes))
     else:
         second, corpus = other
         sides = (head, rows), (second, corpus.strongest[second.place.layer][second.place.head])
@@ -243,24 +264,45 @@ def _tokens(title: str, tokens: Sequence[TokenWeight]) -> None:
     """Draw the tokens with the largest mean weights."""
     if not tokens:
         return
-    lines = [f"{_chip(one.token, one.weight)} {one.weight:.2f} :gray[:small[{one.count}×]]" for one in tokens]
+    lines = [
+        f"{_chip(one.token, one.weight)}\u00a0{one.weight:.2f}\u00a0:gray[:small[{one.count}×]]"
+        for one in tokens
+    ]
     st.markdown(
         f"**{title}**  \n" + " · ".join(lines),
         help="The mean, over all occurrences of a token, of the largest weight that it gives or gets, and how often it occurs.",
     )
 
 
-def rows_table(rows: Sequence[CorpusRow], *, tenths: bool = False) -> str:
-    """Return rows of attention as a Markdown table: the weight, the query, the key, and the tokens around them shaded by their weights."""
-    first = "tenth | " if tenths else ""
-    lines = [f"| {first}weight | from → to | tokens |", "|" + ":--|" * (4 if tenths else 3)]
+def _words(writes: HeadWrites, n: int) -> None:
+    """Draw the words that a head raises and lowers most on its strongest rows."""
+    for title, words in (("raises", writes.raised), ("lowers", writes.lowered)):
+        lines = [f"{_word(one.word)}\u00a0:gray[:small[{signed(one.added, '+.2f')}]]" for one in words]
+        st.markdown(
+            f"**Words that it {title} most, in logits**  \n" + " · ".join(lines), help=WRITES.format(n=n)
+        )
+    if writes.copies is not None:
+        st.caption(
+            f"In {writes.copies} of {n} rows the token attended to is among the {AMONG} words raised most."
+        )
+
+
+def rows_table(rows: Sequence[CorpusRow], writes: HeadWrites | None = None, *, tenths: bool = False) -> str:
+    """Return rows of attention as a Markdown table: the weight, the query, the key, the tokens around them shaded by their weights, and the words that each raises most."""
+    first, last = "tenth | " if tenths else "", " raises, logits |" if writes else ""
+    lines = [f"| {first}weight | from → to | tokens |{last}", "|" + ":--|" * (3 + tenths + bool(writes))]
     for number, row in enumerate(rows):
         place = f"{_tenth(number, len(rows))} | " if tenths else ""
         key = row.tokens[row.positions.index(row.key)]
         lines.append(
             f"| {place}{percent(row.weight)} | **{_word(row.query_token)}** → {_word(key)} | {row_tokens(row)} |"
+            + (f" {_raised(writes.rows[number])} |" if writes else "")
         )
     return "\n".join(lines)
+
+
+def _raised(words: Sequence[WordScore]) -> str:
+    return ", ".join(f"{_word(one.word)}\u00a0:gray[:small[{signed(one.added, '+.1f')}]]" for one in words)
 
 
 def _tenth(number: int, n: int) -> str:

@@ -126,7 +126,7 @@ def page() -> None:
             st.markdown(SEEING.get(by, LOOKING[by]) if reads_pictures else LOOKING[by])
     page_parts.sources_fold(PAGE)
     page_parts.table_fold(content.table, "find")
-    page_parts.export_fold(content.data, content.code, key="find")
+    page_parts.export_fold(content.data, content.code, key="find", archives=content.archives)
 
 
 def _among_others(

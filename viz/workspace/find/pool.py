@@ -13,8 +13,11 @@ import numpy as np
 import streamlit as st
 
 import core.serving.engine
+from core.analysis.attribution.score_parts import reaches_words
 from core.analysis.heads import evidence, head_similarity, sketch
+from core.analysis.heads.corpus import HeadWrites
 from core.analysis.heads.corpus_file import ModelCorpus, corpus_path, shipped_corpus
+from core.analysis.heads.corpus_writes import head_writes
 from core.analysis.heads.evidence import Evidence
 from core.analysis.heads.habits import HeadHabits
 from core.analysis.heads.head_file import FILE, read_heads
@@ -336,6 +339,21 @@ def corpus(model: str) -> tuple[ModelCorpus | None, str]:
         return _corpus(model, path.stat().st_mtime_ns), ""
     except InputError as error:
         return None, str(error)
+
+
+def writes(corpus: ModelCorpus, head: Head) -> HeadWrites | None:
+    """Return what a head writes on its strongest rows: as shipped, or computed on the visitor's lines; None where it reaches no score of words."""
+    heads, place = corpus.kinds[head.place.kind], head.place
+    if heads.writes is not None:
+        return heads.writes[place.layer][place.head]
+    model = model_run.open_model(head.model)
+    if not corpus.texts or not reaches_words(model, place.kind):
+        return None
+    return engine_client.submit(
+        ("find.writes", head, corpus.texts),
+        lambda: head_writes(model, corpus.texts, place.kind, heads, place.layer, place.head),
+        200.0 * model.config.n_layers,
+    )
 
 
 def with_corpus() -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -37,13 +37,14 @@ IN_A_ROOM, WIDE_IN_A_ROOM, HIGH_IN_A_ROOM = 4, 265, 225
 
 @dataclass(frozen=True)
 class ViewContent:
-    """The content of a view below its picture: a sentence of numbers, and the folds."""
+    """The content of a view below its picture: a sentence of numbers, and the folds; `archives` are further files to download."""
 
     numbers: str
     equation: str
     table: Callable[[], pd.DataFrame]
     data: Callable[[], Arrays]
     code: str
+    archives: Mapping[str, Callable[[], bytes]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
