@@ -324,9 +324,13 @@ def table_fold(frame: pd.DataFrame | Factory, key: str) -> None:
 
 
 def export_fold(
-    data: export.Arrays | Factory, code: str, png: bytes | Factory | None = None, key: str = "take"
+    data: export.Arrays | Factory,
+    code: str,
+    png: bytes | Factory | None = None,
+    key: str = "take",
+    archives: Mapping[str, Callable[[], bytes]] | None = None,
 ) -> None:
-    """Draw the fold "Export": the link and its QR code (drawn here), the data, the picture, the Python lines."""
+    """Draw the fold "Export": the link and its QR code (drawn here), the data, the picture, .zip files by name, the Python lines."""
     with fold(TAKE, f"{key}.take") as opened:
         if not opened.open:
             return
@@ -353,6 +357,7 @@ def export_fold(
                 ]
                 if png is not None:
                     files.append(("Picture, PNG", png() if callable(png) else png, "png", "image/png"))
+                files += [(name, make(), "zip", "application/zip") for name, make in (archives or {}).items()]
                 for name, held, kind, mime in files:
                     file = f"{key}.{kind}"
                     st.download_button(name, held, file, mime, on_click="ignore", key=file)
