@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,20 @@ class Source:
     where: str
     teaching: bool = False
 
+    def bibtex(self, key: str) -> str:
+        """Write the entry of a BibTeX file under `key`.
+
+        >>> print(SOURCES["vaswani2017"].bibtex("vaswani2017"))
+        @misc{vaswani2017,
+          title = {{Attention Is All You Need}},
+          author = {Vaswani and others},
+          howpublished = {NeurIPS},
+          year = {2017}
+        }
+        """
+        authors = self.authors.replace(" et al.", ", others").replace(", ", " and ")
+        return bibtex_entry(key, self.title, author=authors, howpublished=self.where, year=self.year)
+
     def reference(self) -> str:
         """Write one line of a list of references.
 
@@ -25,6 +40,31 @@ class Source:
         'Vaswani et al. (2017). Attention Is All You Need. NeurIPS'
         """
         return f"{self.authors} ({self.year}). {self.title}. {self.where}"
+
+
+_LATEX = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%$#_"}
+    | {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "\\": "\\textbackslash{}"}
+)
+
+
+def latex_text(text: str) -> str:
+    r"""Return words for LaTeX; braces are left out, because an entry of a BibTeX file is cut at them.
+
+    >>> print(latex_text("50% of {a_b}"))
+    50\% of a\_b
+    """
+    return " ".join(text.replace("{", "").replace("}", "").translate(_LATEX).split())
+
+
+def bibtex_entry(key: str, title: str, **fields: object) -> str:
+    """Return an entry of a BibTeX file, its words escaped; whatever is no letter or digit of the key becomes a hyphen."""
+    name = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "model"
+    words = {"title": title, **fields}
+    escaped = {field: latex_text(str(value)) for field, value in words.items()}
+    escaped["title"] = f"{{{escaped['title']}}}"  # keeps its capital letters
+    lines = ",\n".join(f"  {field} = {{{value}}}" for field, value in escaped.items())
+    return f"@misc{{{name},\n{lines}\n}}"
 
 
 def _paper(authors: str, year: int, title: str, where: str) -> Source:

@@ -156,9 +156,11 @@ def test_what_an_instrument_offers_to_save_is_complete(
     offered = (
         seen.page.locator(".save-list")
         .first.locator(".save-item")
-        .evaluate_all("(all) => all.filter((item) => !item.hidden).map((item) => item.dataset.kind)")
+        .evaluate_all(
+            "(all) => all.filter((item) => !item.closest('[hidden]:not(.save-list)')).map((item) => item.dataset.kind)"
+        )
     )
-    assert [kind for kind in offered if kind != "npz"] == ["png", "svg", "html", "csv", "py", "copy"]
+    assert [kind for kind in offered if kind != "npz"] == ["png", "svg", "html", "csv", "zip", "py", "copy"]
     before = len(seen.sent)
     files = {kind: seen.saved(kind, tmp_path) for kind in offered if kind != "copy"}
     assert len(seen.sent) <= before + 1, "at most the numbers that are drawn rounded are asked for, once"

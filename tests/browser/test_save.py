@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import re
 import xml.etree.ElementTree as ET
+import zipfile
+from html import unescape
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +79,15 @@ def test_the_menu_by_keyboard(visit: Visitor) -> None:
     seen.page.keyboard.press("ArrowDown")
     menu = seen.page.get_by_role("menu", name="Save as")
     assert menu.is_visible() and button.get_attribute("aria-expanded") == "true"
-    assert menu.get_by_role("menuitem").evaluate_all("(all) => all.map((item) => item.dataset.kind)") == [
+    assert menu.locator(":scope > [role=menuitem]").evaluate_all(
+        "(all) => all.map((item) => item.dataset.kind)"
+    ) == [
         "png",
         "svg",
         "html",
         "csv",
         "npz",
+        "zip",
         "py",
         "copy",
     ]
@@ -250,6 +256,60 @@ def test_a_saved_picture_says_whose_it_is(visit: Visitor, alone: Any, tmp_path: 
         "layer 1, head 5" in offline.locator(".told").inner_text()
         and "this head" not in offline.locator("body").inner_text()
     )
+
+
+class Frames(HTMLParser):
+    """The tags of a text, each with what it says."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_what_is_copied_for_other_programs_is_never_markup(visit: Visitor, tmp_path: Path) -> None:
+    page = visit("evil", permissions=["clipboard-read", "clipboard-write"]).page
+    page.evaluate("globalThis.atlasLink = true")  # as every page of the app says
+
+    def copied(kind: str) -> str:
+        page.locator(".save-open").click()
+        page.locator(f'.save-copies .save-item[data-kind="{kind}"]').click()
+        page.locator('.atlas[data-saved="clipboard"]').wait_for()
+        page.locator(".atlas").evaluate("(atlas) => { delete atlas.dataset.saved; }")
+        return page.evaluate("navigator.clipboard.readText()")
+
+    page.evaluate("history.replaceState(null, '', location.href + '&text=a)b%5D%3E$x$&present=1&q=`')")
+    link = copied("link")
+    assert link.endswith("&text=a%29b%5D%3E%24x%24&q=%60") and "show=evil" in link
+    framed, words = f"{link}&embed=1", "]]></title><script>window.owned=1</script>"
+    for kind, source in (("iframe", "src"), ("quarto", "src"), ("reveal", "data-src")):
+        tags = Frames(text := copied(kind)).tags
+        assert [name for name, _ in tags if name != "section"] == ["iframe"] and "`" not in text.replace(
+            "```", ""
+        )
+        assert tags[-1][1][source] == framed and tags[-1][1]["title"] == words
+    plain = re.compile(
+        r"(?:\\[!-/:-@\[-`{-~]|&#\d+;|[^\\`*_{}\[\]#|~$^@:=%<>&])+"
+    )  # no sign of Markdown without its backslash
+    label, address = copied("markdown")[1:-1].split("](")
+    assert plain.fullmatch(label) and unescape(re.sub(r"\\(.)", r"\1", label)) == words and address == link
+    first, width, empty, caption, last = copied("myst").split("\n")
+    assert (first, width, empty, last) == (f":::{{iframe}} {framed}", ":width: 100%", "", ":::")
+    assert caption == label == copied("quarto").split("\n")[-2]
+    with zipfile.ZipFile(saved(page, "zip", tmp_path)) as archive:
+        assert archive.testzip() is None
+        name = archive.namelist()[0].removesuffix(".tex")
+        assert archive.namelist() == [f"{name}.tex", f"{name}.svg", f"{name}.bib"]
+        tex, svg, bib = (archive.read(file).decode() for file in archive.namelist())
+    assert ET.fromstring(svg).tag == f"{SVG}svg" and bib.startswith("@misc{attention-atlas,\n")
+    assert (
+        r"\caption{]]\textgreater{}\textless{}/title\textgreater{}\textless{}script\textgreater{}window.owned=1\textless{}/script\textgreater{}."
+        in tex
+    )
+    assert f"\\includesvg[width=\\linewidth]{{{name}}}" in tex and tex.count("{") == tex.count("}")
 
 
 @pytest.mark.slow

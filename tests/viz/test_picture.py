@@ -184,7 +184,11 @@ def test_a_page_is_written_and_its_place_returned(run: core.Run, tmp_path: Path)
     assert path == tmp_path / "heads.html" and path.read_text("utf-8") == picture.html()
     (tmp_path / "figures.svg").mkdir()
     for name, options, message in [
-        ("heads.gif", {}, r"does not end in \.html, \.svg, \.png or \.pdf.*'heads\.html' or 'heads\.svg'"),
+        (
+            "heads.gif",
+            {},
+            r"does not end in \.html, \.svg, \.png, \.pdf or \.tex.*'heads\.html' or 'heads\.svg'",
+        ),
         ("heads", {}, r"'heads\.html'"),
         ("none/heads.svg", {}, "There is no folder '.*none'"),
         ("figures.svg", {}, "figures.svg' is a folder.*picture.html'"),

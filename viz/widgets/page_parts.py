@@ -42,7 +42,7 @@ Factory = Callable[[], Any]
 
 def title(info: Page | ExhibitInfo, *, lesson_only: bool = False, no_buttons: bool = False) -> None:
     """Draw heading, claim and the buttons of the page: `lesson_only` for one that has nothing to restore; `no_buttons` for none."""
-    origin.begin(info.title)
+    origin.begin(info.title, tuple(dict.fromkeys(cite.document for cite in info.cites)))
     with present_layout.head_area():
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"

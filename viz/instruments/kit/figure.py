@@ -9,12 +9,15 @@ import base64
 import os
 import re
 import shutil
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 from core.errors import InputError
 
+T = TypeVar("T")
 VARIABLE = "CHROMIUM"
 """The environment variable with the path of a browser, for one that is not found by its name."""
 BROWSERS = (
@@ -61,16 +64,36 @@ def figure_file(
     Works where an event loop runs, as in a notebook. Raises InputError where playwright or Chromium is missing, naming what to install.
     """
     width, scale = _number("width", width, WIDTHS, WIDTH), _number("scale", scale, SCALES, SCALE)
+    return _in_chromium(
+        kind, lambda browser: file_in(browser, page, kind, width=width, dark=dark, scale=scale)
+    )
+
+
+def latex_files(page: str, name: str, *, width: float = WIDTH, dark: bool = False) -> dict[str, bytes]:
+    """Return the picture of `page` for a LaTeX document, {"pdf", "tex", "bib"}: the graphic, called `name`, its figure and the references."""
+    width = _number("width", width, WIDTHS, WIDTH)
+
+    def make(browser: Any) -> dict[str, bytes]:
+        with _opened(browser, page, width, dark) as tab:
+            drawn = _resting_file(tab, "svg", SCALE).decode()
+            text, references = tab.evaluate("(name) => globalThis.attentionAtlas.figureText(name)", name)
+            return {"pdf": _print(tab, drawn), "tex": text.encode(), "bib": references.encode()}
+
+    return _in_chromium("tex", make)
+
+
+def _in_chromium(kind: str, work: Callable[[Any], T]) -> T:
+    """Return what `work` makes with a browser, for a file of this kind."""
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError as error:
         raise _refusal(kind, "the package playwright is not installed", "pip install playwright") from error
 
-    def make() -> bytes:
+    def make() -> T:
         with sync_playwright() as play:
             browser = launch(play.chromium, kind)
             try:
-                return file_in(browser, page, kind, width=width, dark=dark, scale=scale)
+                return work(browser)
             finally:
                 browser.close()
 
@@ -86,8 +109,9 @@ def figure_file(
         ) from error
 
 
-def file_in(browser: Any, page: str, kind: str, *, width: float, dark: bool, scale: float) -> bytes:
-    """Return the file that `page` makes in `browser`, a Chromium of playwright."""
+@contextmanager
+def _opened(browser: Any, page: str, width: float, dark: bool) -> Iterator[Any]:
+    """Open `page` in a tab without a network."""
     context = browser.new_context(
         viewport={"width": round(width) + 2 * PADDING, "height": HEIGHT},
         color_scheme="dark" if dark else "light",
@@ -97,17 +121,28 @@ def file_in(browser: Any, page: str, kind: str, *, width: float, dark: bool, sca
         tab.route("**/*", lambda route: route.fulfill(body=page, content_type="text/html; charset=utf-8"))
         tab.goto(ADDRESS)
         tab.add_style_tag(content=AT_REST)
-        encoded = tab.evaluate(FILE_OF_PAGE, ["png" if kind == "png" else "svg", scale])
-        if encoded is None:
-            raise InputError(
-                "This picture has nothing to save as a graphic.",
-                "A figure needs something to draw.",
-                "Save it as .html, or give it values.",
-            )
-        file = base64.b64decode(encoded)
-        return _print(tab, file.decode()) if kind == "pdf" else file
+        yield tab
     finally:
         context.close()
+
+
+def _resting_file(tab: Any, kind: str, scale: float) -> bytes:
+    """Return the file that the page in `tab` makes when nothing in it changes any more."""
+    encoded = tab.evaluate(FILE_OF_PAGE, [kind, scale])
+    if encoded is None:
+        raise InputError(
+            "This picture has nothing to save as a graphic.",
+            "A figure needs something to draw.",
+            "Save it as .html, or give it values.",
+        )
+    return base64.b64decode(encoded)
+
+
+def file_in(browser: Any, page: str, kind: str, *, width: float, dark: bool, scale: float) -> bytes:
+    """Return the file that `page` makes in `browser`, a Chromium of playwright."""
+    with _opened(browser, page, width, dark) as tab:
+        file = _resting_file(tab, "png" if kind == "png" else "svg", scale)
+        return _print(tab, file.decode()) if kind == "pdf" else file
 
 
 def _print(tab: Any, svg: str) -> bytes:

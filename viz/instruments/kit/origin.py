@@ -10,19 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
+import core
 from core.data import doodles
 from viz.instruments.kit.payload import Packet
 from viz.labels import phrase, shorten
+from viz.sources import SOURCES, bibtex_entry
 
 if TYPE_CHECKING:
     from core.run import Run
 
+YEAR = 2026
+"""The year of this release, as in CITATION.cff."""
 LONGEST = 400
 """Letters of a text above a picture."""
 _SLOT = "_instrument_origin"
@@ -33,7 +37,7 @@ _KINDS = {"self": "self-attention", "causal": "causal self-attention", "cross": 
 class Origin:
     """page: its title. model, text: what was read by which model; second_text: what it wrote, or the second text.
     kind: of attention; layer, head: of what is shown, None where it is no single one. joined: how heads were joined, "mean".
-    changed: what was done to the run, "Layer 5, head 2 is off"."""
+    changed: what was done to the run, "Layer 5, head 2 is off". sources: keys of the documents that the page cites."""
 
     page: str = ""
     model: str = ""
@@ -44,10 +48,15 @@ class Origin:
     head: int | None = None
     joined: str = ""
     changed: str = ""
+    sources: tuple[str, ...] = ()
 
     def fields(self) -> dict[str, Any]:
         """Return the fields that are known, by name; for a doodle also its title, as "called"."""
-        fields = {name: value for name, value in asdict(self).items() if value not in ("", None)}
+        fields = {
+            name: value
+            for name, value in asdict(self).items()
+            if name != "sources" and value not in ("", None)
+        }
         return fields | ({"called": title_of(self.text)} if self.text.startswith(doodles.PREFIX) else {})
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -91,10 +100,11 @@ class Origin:
         return whose or (f"Attention Atlas: {self.page}" if self.page else ""), " → ".join(texts)
 
     def stamp(self, packet: Packet) -> None:
-        """Add the origin to the header of `packet`; layer and head are its `at`, unless a stack has already set its head there."""
+        """Add the origin to the header of `packet`, and the references as a part of their own; layer and head are its `at`, unless a stack has already set its head there."""
         said = {name: value for name, value in self.fields().items() if name not in ("layer", "head")}
         packet.header["origin"] = said
         packet.steady = (*packet.steady, "origin")
+        packet.add("bibtex", references(self.model, self.sources), lasting=True)
         at = [place for place in (self.layer, self.head) if place is not None]
         if at:
             packet.header.setdefault("at", at)
@@ -127,9 +137,20 @@ def run_origin(run: Run, kind: str = "", layer: int | None = None, head: int | s
     return Origin("", run.model.name or "", text, beside, kind, layer, number, joined)
 
 
-def begin(page: str) -> None:
-    """Reset the origin at the start of a page: only its title is known."""
-    st.session_state[_SLOT] = Origin(page)
+@lru_cache(maxsize=256)
+def references(model: str, sources: tuple[str, ...] = ()) -> bytes:
+    """Return the entries of a BibTeX file for a picture: this program, the model that was run, and documents by their keys."""
+    ours = "Attention Atlas"
+    entries = [bibtex_entry("attention-atlas", ours, note=f"Version {core.__version__}", year=YEAR)]
+    if model:
+        entries.append(bibtex_entry(f"model-{model}", model, note=f"Model, run in {ours}", year=YEAR))
+    entries += [SOURCES[key].bibtex(key) for key in sources]
+    return "\n\n".join(entries).encode()
+
+
+def begin(page: str, sources: tuple[str, ...] = ()) -> None:
+    """Reset the origin at the start of a page: only its title and the documents that it cites are known."""
+    st.session_state[_SLOT] = Origin(page, sources=sources)
 
 
 def tell(**fields: Any) -> None:
@@ -137,14 +158,16 @@ def tell(**fields: Any) -> None:
 
     It heads saved pictures and is in their archives. A field that is not named becomes empty.
     """
-    st.session_state[_SLOT] = replace(Origin(now().page), **fields)
+    st.session_state[_SLOT] = replace(Origin(now().page, sources=now().sources), **fields)
 
 
 def tell_run(
     run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None, **more: Any
 ) -> None:
     """Set the origin of the pictures that follow to a run, as `run_origin` describes it."""
-    st.session_state[_SLOT] = replace(run_origin(run, kind, layer, head), page=now().page, **more)
+    st.session_state[_SLOT] = replace(
+        run_origin(run, kind, layer, head), page=now().page, sources=now().sources, **more
+    )
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import numpy as np
 from core.errors import InputError
 from core.run.external_attention import ExternalAttention
 from viz.instruments.kit.component import Instrument, page
-from viz.instruments.kit.figure import WIDTH, figure_file
+from viz.instruments.kit.figure import WIDTH, figure_file, latex_files
 from viz.instruments.kit.origin import Origin
 from viz.instruments.kit.payload import Packet
 
@@ -41,6 +41,7 @@ SAVED_AS = {
     "svg": frozenset({"width", "dark"}),
     "pdf": frozenset({"width", "dark"}),
     "png": frozenset({"width", "dark", "scale"}),
+    "tex": frozenset({"width", "dark"}),
 }
 """Endings of a file, and which options of `Picture.save` each has."""
 
@@ -99,6 +100,7 @@ class Picture:
         """Write the picture to `path` and return it; its ending says as what.
 
         .html is a page that works offline. .svg, .png and .pdf are what the page's own button Save makes, and need Chromium and playwright.
+        .tex is a figure for LaTeX, with the graphic as .pdf and the references as .bib beside it.
 
         width: of the figure in pixels of the page, 1100 unless given. dark: on dark paper. scale: pixels of a PNG for one of the page, 2 unless given.
         """
@@ -112,7 +114,7 @@ class Picture:
         kind = out.suffix.lower().removeprefix(".")
         if kind not in SAVED_AS:
             raise InputError(
-                f"'{out.name}' does not end in .html, .svg, .png or .pdf.",
+                f"'{out.name}' does not end in .html, .svg, .png, .pdf or .tex.",
                 "The ending says what is saved.",
                 f"Save it as '{out.with_suffix('.html').name}' or '{out.with_suffix('.svg').name}'.",
             )
@@ -127,9 +129,13 @@ class Picture:
         if unused := given.keys() - SAVED_AS[kind]:
             raise InputError(
                 f"{' and '.join(sorted(unused))} cannot be chosen for '{out.name}'.",
-                "width and dark are for .svg, .png and .pdf, scale is for .png; a page takes them from its reader's browser.",
+                "width and dark are for .svg, .png, .pdf and .tex, scale is for .png; a page takes them from its reader's browser.",
                 "Leave it out, or save the picture as .png.",
             )
+        if kind == "tex":
+            for ending, data in latex_files(self.html(), out.stem, **given).items():
+                out.with_suffix(f".{ending}").write_bytes(data)
+            return out
         out.write_bytes(figure_file(self.html(), kind, **given) if SAVED_AS[kind] else self.html().encode())
         return out
 

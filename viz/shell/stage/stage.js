@@ -124,6 +124,7 @@ function rail(parentElement, arrows, entries) {
 // ---------------------------------------------------------------- listening
 
 export default function ({ parentElement, data, setTriggerValue }) {
+  globalThis.atlasLink = true;   // a picture on this page has an address (copies.js)
   calmHistory();
   followTranslator();
   const presenting = Boolean(data?.presenting), seen = getComputedStyle(parentElement);

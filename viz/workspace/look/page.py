@@ -109,7 +109,7 @@ def _picture(selection: Selection) -> None:
         selection = _with_second_text(selection, view)
         data = compute(selection)
         place = head_pills.chosen_head(data.heads, data.run) if data.heads else None
-        origin.begin(PAGE.title)
+        origin.begin(PAGE.title, tuple(dict.fromkeys(cite.document for cite in PAGE.cites)))
         if place is not None:
             selection = replace(selection, **vars(place))
         announce_selection(selection, data.run)

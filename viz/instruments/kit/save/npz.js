@@ -48,7 +48,7 @@ function crc32(bytes) {
 }
 
 /** A zip of uncompressed files, [[name, bytes], ...]; every file dated 1980-01-01, so the same numbers give the same bytes. */
-function zip(files) {
+export function zip(files) {
   const parts = [], index = [], coder = new TextEncoder();
   let at = 0;
   for (const [name, bytes] of files) {

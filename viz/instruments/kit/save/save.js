@@ -18,7 +18,8 @@ import { make, readTheme } from "../common.js";
 import { exactly } from "../page/begin.js";
 import { PAGE } from "../page/given.js";
 import { codeOf, part, single } from "../page/packets.js";
-import { button, hold, status } from "../shell.js";
+import { button, group, hold, status } from "../shell.js";
+import { COPIES, hasAddress, latexArchive, latexFigure } from "./copies.js";
 import { paintElement } from "./dom_pen.js";
 import { csv, npz } from "./npz.js";
 import { fileName, headerOf, named, sheet, withNames } from "./origin.js";
@@ -27,7 +28,7 @@ import { SvgPen } from "./svg_pen.js";
 const MARGIN = 16;       // paper around a saved picture
 const MENU = [
   ["png", "PNG", "picture"], ["svg", "SVG", "vector graphic"], ["html", "HTML", "works offline"],
-  ["csv", "CSV", "table"], ["npz", "NPZ", "for NumPy"], ["py", "Python", "script that draws it"], ["copy", "Copy", "the Python code"],
+  ["csv", "CSV", "table"], ["npz", "NPZ", "for NumPy"], ["zip", "LaTeX", "figure with BibTeX"], ["py", "Python", "script that draws it"], ["copy", "Copy", "the Python code"],
 ];
 const NUMBERS = ["html", "csv", "npz"];      // kinds of files that hold every number as it is
 
@@ -65,6 +66,16 @@ function buildMenu(view) {
     make("span", "save-hint", item, hint);
     menu.items.set(kind, item);
   }
+  menu.copies = group("save-copies", menu.list, "Copy as");
+  menu.copies.hidden = true;
+  make("span", "save-hint", menu.copies, "Copy as").setAttribute("aria-hidden", "true");
+  for (const [kind, [label]] of Object.entries(COPIES)) {
+    const item = button(menu.copies, "save-item", label, () => { shut(menu, true); saveAs(menu, kind); });
+    item.tabIndex = -1;
+    item.dataset.kind = kind;
+    item.setAttribute("role", "menuitem");
+    menu.items.set(kind, item);
+  }
   menu.button.onclick = () => (menu.open ? shut(menu, true) : unfold(menu));
   menu.button.onkeydown = (event) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
@@ -74,17 +85,21 @@ function buildMenu(view) {
   menu.list.onkeydown = (event) => steerMenu(menu, event);
   menu.list.addEventListener("focusout", (event) => { if (menu.open && event.relatedTarget && !box.contains(event.relatedTarget)) shut(menu); });
   const { attentionAtlas: alone } = globalThis;
-  if (alone?.tell) alone.fileOf = async (kind, ratio) => base64(new Uint8Array(await (await makeFile(view, menu.spec, kind, ratio)).arrayBuffer()));   // for figure.py
+  if (alone?.tell) {   // for figure.py
+    alone.fileOf = async (kind, ratio) => base64(new Uint8Array(await (await makeFile(view, menu.spec, kind, ratio)).arrayBuffer()));
+    alone.figureText = (name) => Object.values(latexFigure(menu.spec, name, "includegraphics"));
+  }
   menu.away = (event) => { if (!event.composedPath().includes(box)) shut(menu); };
   menu.moved = (event) => { if (!event.target.closest?.(".save-list")) shut(menu); };
   return menu;
 }
 
-const shownItems = (menu) => [...menu.items.values()].filter((item) => !item.hidden);
+const shownItems = (menu) => [...menu.items.values()].filter((item) => !item.hidden && !item.parentNode.hidden);
 
 function unfold(menu, at = 0) {
   const { button, list } = menu;
   menu.open = true;
+  menu.copies.hidden = !(hasAddress() && navigator.clipboard);
   button.setAttribute("aria-expanded", "true");
   list.hidden = false;
   list.showPopover?.();
@@ -133,8 +148,8 @@ async function saveAs(menu, kind) {
     menu.told = setTimeout(() => { button.textContent = "Save"; delete button.dataset.said; said.textContent = ""; }, 1800);
   };
   try {
-    if (kind === "copy") {
-      await navigator.clipboard.writeText(menu.spec.code);
+    if (kind === "copy" || kind in COPIES) {
+      await navigator.clipboard.writeText(kind === "copy" ? menu.spec.code : COPIES[kind][1](menu.spec));
       view.root.dataset.saved = "clipboard";
       return tell("Copied");
     }
@@ -144,7 +159,7 @@ async function saveAs(menu, kind) {
     view.root.dataset.saved = name;
     tell("Saved", `Saved ${name}`);
   } catch (error) {
-    tell(kind === "copy" ? "Could not copy" : "Could not save");
+    tell(kind === "copy" || kind in COPIES ? "Could not copy" : "Could not save");
     view.root.dataset.saved = "";
     console.error(`The file (${kind}) could not be made: ${error.message}. Try a smaller picture, or another kind of file.`);
   }
@@ -156,6 +171,7 @@ function makeFile(view, spec, kind, ratio) {
   if (kind === "svg") return text(withNames(view, headerOf(spec), () => paintSvg(view, spec)), "image/svg+xml");
   if (kind === "html") return text(standAlone(spec), "text/html");
   if (kind === "csv") return text(csv(spec.rows()), "text/csv");
+  if (kind === "zip") return latexArchive(spec, withNames(view, headerOf(spec), () => paintSvg(view, spec)));
   if (kind === "npz") return npz({ ...named(headerOf(spec), spec), ...spec.arrays() });
   return text(`${spec.code.trimEnd()}\n`, "text/x-python");
 }
