@@ -58,6 +58,7 @@ VIZ_FLOORS = (
     "shell",
     "widgets",
     "course",
+    "export",
     "workspace",
     "menu",
     "pages",

@@ -86,7 +86,8 @@ def _typed(code: str) -> bool:
 def source(module: str) -> str:
     """Return the source text of a module that a command starts; "" where there is none."""
     if module.startswith(("core.", "viz.", "tests.")):
-        path = ROOT / (module.replace(".", "/") + ".py")
+        home = ROOT / module.replace(".", "/")
+        path = home / "__main__.py" if home.is_dir() else home.with_suffix(".py")
     else:
         spec = find_spec(module)
         path = Path(spec.origin) if spec and spec.origin else Path()

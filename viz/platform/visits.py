@@ -1,18 +1,24 @@
-"""Pages drawn by the server for nobody: as a new visitor's would be, and nothing of it goes to a browser."""
+"""Pages drawn for nobody: as a new visitor's would be, and nothing of it goes to a browser; by the server, or where none runs."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 from streamlit import runtime
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.script_data import ScriptData
+from streamlit.runtime.scriptrunner_utils import script_run_context
 
 GLANCE = 0.02
 """Seconds between two looks whether a page is drawn."""
+LONGEST = 600.0
+"""Seconds that a page may take where no server runs."""
+_SCRIPT = "from viz import menu\nfrom viz.shell import pages\nmenu.draw_page(pages.find({slug!r}))"
 
 
 async def visit(slug: str, query: str = "", state: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -46,8 +52,21 @@ async def first_screen_problem() -> str:
 
 
 def visit_from_thread(slug: str, query: str = "", state: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Draw a page, in any thread but that of the server's loop; {} where no server runs."""
+    """Draw a page, in any thread but that of the server's loop; where no server runs, in this process."""
     if not runtime.exists():
-        return {}
+        return _visit_without_server(slug, query, state)
     loop = runtime.get_instance()._get_async_objs().eventloop
     return asyncio.run_coroutine_threadsafe(visit(slug, query, state), loop).result()
+
+
+def _visit_without_server(slug: str, query: str, state: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Draw a page by Streamlit's test framework, for a command; never in a server, whose runtime it would replace."""
+    from streamlit.testing.v1 import AppTest  # imports the test framework, which a server does not need
+
+    logging.getLogger(script_run_context.__name__).disabled = True  # it misses a browser
+    page = AppTest.from_string(_SCRIPT.format(slug=slug), default_timeout=LONGEST)
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        page.query_params[name] = value
+    for name, value in (state or {}).items():
+        page.session_state[name] = value
+    return dict(page.run().session_state._state.filtered_state)

@@ -8,6 +8,7 @@ questions of a page again. Before the commit nothing that depends on the answer 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -23,8 +24,29 @@ from viz.widgets import page_parts
 Explanation = str | Callable[[], str]
 QUESTION, OPTIONS = "atlas.question", "atlas.question.options"
 """In the session: the question that a page asked first, and its options."""
+LISTENER = "atlas.question.listener"
+"""In a session that is recorded (viz.export): what is called with each question of its pages, a `PageQuestion`."""
 TIE = 0.02
 """Numbers that differ by no more than this share of the larger are a tie: nobody can reason out which is ahead."""
+
+
+@dataclass(frozen=True)
+class PageQuestion:
+    """A question of a page, for the listener of a session: `state` is what the session holds once it is answered rightly.
+
+    form: the form of its answer; None where the picture is touched, and then `right_answer` says in words what is right.
+    explanation: "" until it is answered.
+    """
+
+    key: str
+    words: str
+    form: AnswerFormat | None
+    truth: Sequence[int] | float | None
+    right_answer: str
+    near: float
+    explanation: str
+    state: Mapping[str, Any]
+    answered: bool
 
 
 def predict(
@@ -57,7 +79,9 @@ def predict(
         if choice in (answer, *also)
         or (isinstance(options, Mapping) and tied(options[choice], options[answer]))
     ]
-    _ask_room(key, question, AnswerFormat("choice", choices), guess, right, explanation)
+    form = AnswerFormat("choice", choices)
+    _ask_room(key, question, form, guess, right, explanation)
+    _tell_listener(slot, asked, form, guess, answer, right, explanation)
     with _frame(key, question, choices):
         st.pills(
             screen_reader_label(question),
@@ -102,15 +126,10 @@ def predict_number(
     fresh = st.session_state.get(slot, {}).get("of") != (asked := (question, lo, hi, round(answer, 6), unit))
     low, high, step = _notches(lo * scale, hi * scale)
     guess = _ask(slot, asked, None, lambda old: not isinstance(old, str) and low <= old <= high)
-    _ask_room(
-        key,
-        question,
-        AnswerFormat("number", (), low, high, unit),
-        guess,
-        answer * scale,
-        explanation,
-        near * scale,
-    )
+    form = AnswerFormat("number", (), low, high, unit)
+    _ask_room(key, question, form, guess, answer * scale, explanation, near * scale)
+    nearest = type(low)(round(low + step * round((answer * scale - low) / step), 6))
+    _tell_listener(slot, asked, form, guess, nearest, answer * scale, explanation, near * scale)
     if guess is not None:
         st.session_state[widget] = guess
     elif (
@@ -170,6 +189,7 @@ def predict_mark(key: str, question: str, chosen_mark: str, answer: str, explana
     slot = _slot(key)
     asked = (question, answer)
     guess = _ask(slot, asked, None, lambda old: isinstance(old, str))
+    _tell_listener(slot, asked, None, guess, answer, None, explanation)
     with _frame(key, question):
         left, right = st.columns(
             [2 if state.presenting() else 4, 1], vertical_alignment="center", gap="medium"
@@ -245,6 +265,36 @@ def _ask_room(
     told = guess is not None
     said = (explanation() if callable(explanation) else explanation) if told else ""
     lecture.ask_room(Question(key, question, form, truth=truth, explanation=said, near=near), guessed=told)
+
+
+def _tell_listener(
+    slot: str,
+    asked_with: tuple[Any, ...],
+    form: AnswerFormat | None,
+    guess: Any,
+    right_guess: Any,
+    truth: Sequence[int] | float | None,
+    explanation: Explanation,
+    near: float = 0.0,
+) -> None:
+    """Pass a question to the session's listener, if it has one; its explanation once it is answered."""
+    if (listener := st.session_state.get(LISTENER)) is None:
+        return
+    why = "" if guess is None else explanation() if callable(explanation) else explanation
+    state = {slot: {"of": asked_with, "guess": right_guess}}
+    listener(
+        PageQuestion(
+            _question_key(slot),
+            asked_with[0],
+            form,
+            truth,
+            str(right_guess),
+            near,
+            why,
+            state,
+            guess is not None,
+        )
+    )
 
 
 def _commit(slot: str, widget: str) -> None:

@@ -14,6 +14,17 @@ export function remember({ id, answer, first }) {
   if (first !== undefined) firsts.set(id, first);
 }
 
+/** The answer of this browser; undefined for none. */
+export const answerOf = (id) => given.get(id);
+
+/** Forget an answer, so that the question is open again. */
+export function forget(id) {
+  given.delete(id);
+}
+
+/** Whether the answer of this browser is right. */
+export const wasRight = (asked) => isRight(asked, given.get(asked.id)) === true;
+
 /** Write a text of a question, its letters with an index or a power set as on the lecturer's page. */
 export function typeset(element, asked, name) {
   const parts = (asked.typeset?.[name] ?? [[asked[name], ""]]).map(([words, how]) => how ? make(how, "", null, words) : words);
@@ -46,6 +57,7 @@ export function ask(home, asked, send) {
   };
   let press = () => {};
   if (asked.kind === "number") number(home, asked, keep);
+  else if (asked.kind === "touch") make("button", "primary", home, "Show the answer").addEventListener("click", () => keep(0));
   else {
     const cell = asked.kind === "cell", rows = (cell ? ["Row (query)", "Column (key)"] : [""]).map((name) => {
       if (name) make("p", "muted", home, name);
@@ -68,7 +80,7 @@ export function ask(home, asked, send) {
 }
 
 function number(home, asked, keep) {
-  const row = make("div", "row", home), slider = make("input", "", row), label = make("output", "", row), button = make("button", "primary", row, "Send");
+  const row = make("div", "row", home), slider = make("input", "", row), label = make("output", "", row), button = make("button", "primary", row, asked.commit ?? "Send");
   const whole = Number.isInteger(asked.low) && Number.isInteger(asked.high) && asked.high - asked.low >= 10;
   Object.assign(slider, { type: "range", min: asked.low, max: asked.high, step: whole ? 1 : (asked.high - asked.low) / 100 });
   slider.value = given.get(asked.id) ?? (asked.low + asked.high) / 2;
@@ -107,10 +119,30 @@ const worded = (asked, answer) => asked.kind === "number" ? measured(asked, answ
 /** What this browser answered, and whether it was right. */
 function verdict(home, asked) {
   const own = given.get(asked.id), first = firsts.get(asked.id);
-  if (own === undefined) return;
+  if (own === undefined || asked.kind === "touch") return;
   const right = isRight(asked, own), before = first !== undefined && !same(first, own) ? `, first ${worded(asked, first)}` : "";
   const said = right === undefined ? "" : right ? " That is right." : " That is not right.";
   make("p", "verdict", home, `You answered ${worded(asked, own)}${before}.${said}`).dataset.right = String(right ?? "");
+}
+
+/** Draw a question that one reader alone has answered: the answer, the right one, and why. */
+export function judge(home, asked) {
+  home.hidden = false;
+  home.replaceChildren();
+  typeset(make("h2", "", home), asked, "words");
+  verdict(home, asked);
+  const own = given.get(asked.id);
+  if (asked.kind === "number") make("p", "", home, `It is ${measured(asked, asked.truth)}.`);
+  else {
+    const row = make("div", "options", home);
+    asked.options.forEach((option, place) => {
+      const right = asked.truth?.includes(place) ?? true;
+      const box = make("span", "option", row, right ? `${option} \u2713` : option);
+      box.dataset.right = String(right);
+      if (own === place) make("span", "mine", box, " \u25c2 you");
+    });
+  }
+  if (asked.why) typeset(make("p", "", home), asked, "why");
 }
 
 /** Draw how many gave each answer, with those of this browser marked. */

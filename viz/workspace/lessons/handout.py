@@ -13,11 +13,11 @@ from urllib.parse import urlencode
 
 from core.serving.scheduler import TURNS
 from viz.classroom.pictures import Parts, RoomPicture
+from viz.export.record import sentence_of
 from viz.instruments.kit.picture_listener import AnyPicture
 from viz.platform.visits import visit_from_thread
 from viz.shell.lessons import views
 from viz.shell.lessons.plan import Plan, Stop
-from viz.shell.pages import ExhibitInfo
 from viz.shell.questions.question import Choice, Number
 from viz.shell.room_bar import lecture, pictures
 from viz.widgets import quiz
@@ -58,20 +58,11 @@ def _stop(stop: Stop, parts: dict[str, str]) -> dict[str, Any]:
         drawn.append({**shown.message, "parts": message, "key": f"{stop.view} {key}"})
     return {
         "name": stop.name,
-        "says": _says(view),
+        "says": sentence_of(view),
         "note": stop.note,
         "pictures": drawn,
         "title": view.entry.info.title,
     } | _question(stop, after)
-
-
-def _says(view: views.View) -> str:
-    """Return the sentence of the step that a view opens, or the claim of its page."""
-    if isinstance(view.entry.info, ExhibitInfo):
-        step = view.query.get(f"{view.entry.slug}.step", "1")
-        if sentence := view.entry.module.EXHIBIT.text.steps[int(step) - 1].says:
-            return sentence
-    return view.entry.info.claim
 
 
 def _question(stop: Stop, after: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,173 @@
+"""A published lesson in a browser: from the file system, as one file, and from a static server that then goes away."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from viz.export import record, site
+from viz.export.__main__ import lesson_named
+
+READY = ("attention_in_15_minutes", "bottleneck_to_transformer", "bert_and_gpt")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Publish a lesson once, with its notes; return its folder."""
+    place = tmp_path_factory.mktemp("published")
+
+    @functools.cache
+    def publish(name: str) -> Path:
+        site.write(record.record(lesson_named(name), notes=True), place / name)
+        return place / name
+
+    return publish
+
+
+@pytest.fixture
+def reader(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Opens a page; no page may complain, or ask for anything outside its folder."""
+    contexts, wrong = [], []
+
+    def open_page(url: str, **more: Any) -> Any:
+        contexts.append(chromium.new_context(**more))
+        page = contexts[-1].new_page()
+        page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        own = (url.rpartition("/")[0] + "/", "blob:", "data:")
+        page.on("request", lambda r: None if r.url.startswith(own) else wrong.append(r.url))
+        page.goto(url)
+        return page
+
+    yield open_page
+    assert wrong == []
+    for context in contexts:
+        context.close()
+
+
+def walk(page: Any) -> tuple[int, int]:
+    """Go through all stops by key and answer every question; return how many stops there are, and how many have a picture."""
+    names = page.locator("#list li").count() - 1
+    drawn = 0
+    for number in range(1, names + 1):
+        expect(page.locator("#where")).to_contain_text(f"{number} of {names}")
+        expect(page.locator("#says")).not_to_be_empty()
+        while (
+            open_question := page.locator("#questions > section:not(:has(.option)):not(:has(.verdict))")
+        ).count():
+            options, commit = (
+                open_question.locator(".options button"),
+                open_question.locator("button.primary"),
+            )
+            (options if options.count() else commit).first.click()
+        pictures = page.locator("#pictures > *")
+        for at in range(pictures.count()):
+            expect(pictures.nth(at)).to_have_attribute("data-drawn", re.compile(".+"))
+        drawn += pictures.count() > 0
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"stop {number} is cut"
+        page.keyboard.press("PageDown")
+    expect(page.locator("#finished")).to_be_visible()
+    return names, drawn
+
+
+def test_a_lesson_on_a_stick_is_walked_by_key_in_the_dark_on_a_phone(
+    published: Callable[[str], Path], reader: Callable[..., Any]
+) -> None:
+    """All stops of the shortest lesson from the file system, a question answered and judged, the answer kept, notes, and an instrument that hears keys."""
+    url = (published("attention_in_15_minutes") / "index.html").as_uri()
+    page = reader(
+        url, viewport={"width": 390, "height": 844}, color_scheme="dark", offline=True, has_touch=True
+    )
+    expect(page.locator("#pictures [data-drawn]")).to_be_visible()
+    body = page.locator("body")
+    assert page.locator("#pictures .atlas").get_attribute("data-mode") == "dark"
+    asked = page.locator("#questions section")
+    expect(asked).to_contain_text("How much of the attention does it get?")
+    assert "37.9" not in body.inner_text(), "nothing of the answer is on screen before the guess"
+    asked.get_by_role("button", name="38%").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".verdict")).to_have_text(
+        "You answered \u201c38%: more than its share of the scores\u201d. That is right."
+    )
+    expect(page.locator(".verdict")).to_be_focused()
+    expect(asked).to_contain_text("37.9%")
+    expect(page.locator("#pictures")).to_contain_text("37.9%")
+    with page.expect_popup() as notes:
+        page.get_by_role("button", name="Notes").click()
+    expect(notes.value.locator("#note")).to_contain_text("You cannot read everything")
+    notes.value.get_by_role("button", name="Next stop").click()
+    expect(page.locator("#name")).to_have_text("A trained model looks")
+    expect(notes.value.locator("#where")).to_contain_text("stop 2 of 6")
+    notes.value.close()
+    page.locator("#pictures .word", has_text="blanco").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#pictures .atlas")).to_have_attribute("data-selected", "3")
+    page.locator("#pictures .word", has_text="Tiene").tap()
+    expect(page.locator("#pictures .atlas")).to_have_attribute("data-selected", "0")
+    page.reload()
+    expect(page.locator("#name")).to_have_text("A trained model looks")
+    page.keyboard.press("PageUp")
+    expect(page.locator(".verdict")).to_contain_text("That is right.")
+    assert walk(page) == (6, 6)
+    expect(page.locator("#score")).to_have_text("5 of 5 questions answered, 2 of them right.")
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder as a static host does; its end is the end of the network."""
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(folder))
+    handler.log_message = lambda *_: None  # type: ignore[attr-defined]
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*READY, "vision"])
+def test_a_lesson_is_walked_from_files_and_from_a_server_that_has_gone(
+    published: Callable[[str], Path], reader: Callable[..., Any], name: str
+) -> None:
+    folder = published(name)
+    stops, drawn = walk(reader((folder / "index.html").as_uri(), viewport={"width": 1920, "height": 1080}))
+    assert drawn == stops == walk(reader(folder.with_name(f"{name}.html").as_uri(), color_scheme="dark"))[1]
+    with served(folder) as url:
+        page = reader(f"{url}/index.html")
+        page.evaluate("async () => { await navigator.serviceWorker.ready; }")
+        page.wait_for_function("caches.keys().then((names) => names.length === 1)")
+    page.reload()
+    assert walk(page) == (stops, drawn), "the worker has all of it"
+
+
+@pytest.mark.slow
+def test_a_newer_lesson_takes_the_place_of_the_one_that_a_worker_keeps(
+    published: Callable[[str], Path], reader: Callable[..., Any], tmp_path: Path
+) -> None:
+    folder = tmp_path / "served"
+    shutil.copytree(published("attention_in_15_minutes"), folder)
+    with served(folder) as url:
+        page = reader(f"{url}/index.html")
+        page.evaluate("async () => { await navigator.serviceWorker.ready; }")
+        page.wait_for_function("navigator.serviceWorker.controller !== null")
+        page.keyboard.press("PageDown")
+        expect(page.locator("#name")).to_have_text("A trained model looks")
+        made = record.record(lesson_named("attention_in_15_minutes"))
+        made.lesson["title"] = "A newer one"
+        site.write(made, folder)
+        page.reload()  # by the worker of before, which meets the newer one
+        expect(page.locator("#lessontitle")).to_have_text("A newer one")
+        expect(page.locator("#name")).to_have_text("A trained model looks")
+        page.wait_for_function("caches.keys().then((names) => names.length === 1)")

@@ -1,0 +1,189 @@
+"""A lesson published as pages: what is recorded of each stop, what the pages hold, and what is refused."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deep import deep
+
+from core.errors import InputError
+from viz.classroom.ask import AnswerFormat
+from viz.export import __main__ as command
+from viz.export import record, site
+from viz.instruments.kit.payload import Packet
+from viz.instruments.kit.picture_listener import Chart
+from viz.instruments.strip.strip import STRIP
+from viz.shell.lessons.plan import Plan, Stop
+from viz.shell.questions.question import Number
+from viz.shell.room_bar import lecture
+from viz.widgets import quiz
+from viz.widgets.quiz import PageQuestion
+
+MARKUP = "</script><img src=x onerror=alert(1)>"
+PLAN = Plan(
+    "Three " + MARKUP,
+    (
+        Stop("masks?masks.step=2", "Asked by the page", "Say <b>this</b>.", 2, "page", asks="Which?"),
+        Stop("scaling", "Asked by the lecturer", "", 3, Number("How many?", 0, 10, 4, "words", "Counted.")),
+        Stop("growth", "Nothing to record", MARKUP, 1),
+    ),
+)
+
+
+def visit(slug: str, query: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Draw a page that asks one question, in two phases; "growth" draws only what no browser elsewhere can."""
+    if slug == "growth":
+        state[lecture.LISTENER]("live", None)
+        return {}
+    done = bool(state.get("predict:masks.q:asked"))
+    state[lecture.LISTENER]("rows", Chart({"datasets": {}, "mark": "bar" if done else "rule"}, "Rows"))
+    if slug == "masks":
+        packet = Packet({"title": "before and after"})
+        packet.add("values", b"12")
+        STRIP.equip(packet)
+        state[lecture.LISTENER]("words", packet)
+        why = "Because of x_1." if done else ""
+        answer = {"predict:masks.q:asked": {"of": (), "guess": "one"}}
+        form = AnswerFormat("choice", ("one", MARKUP))
+        state[quiz.LISTENER](PageQuestion("masks.q", "Which?", form, [0], "one", 0, why, answer, done))
+    return {}
+
+
+@pytest.fixture(scope="module")
+def recording() -> record.Recording:
+    return record.record(PLAN, visit=visit)
+
+
+def test_each_stop_has_its_phases_and_the_reason_of_this_run(recording: record.Recording) -> None:
+    asked, own, live = recording.stops
+    assert [one["ask"] and one["ask"]["words"] for one in asked["phases"]] == ["Which?", None]
+    question = asked["phases"][0]["ask"]
+    assert (question["truth"], question["why"]) == ([0], "Because of x_1.")
+    assert ["1", "sub"] in question["typeset"]["why"], "an index is set as one"
+    (before, same), (after, again) = (one["pictures"] for one in asked["phases"])
+    assert before["chart"]["mark"] == "rule" and after["chart"]["mark"] == "bar"
+    assert before["key"] != after["key"] and same["key"] == again["key"], "what did not change is drawn once"
+    assert [*asked["parts"].values()] == [[base64.b64encode(b"12").decode(), 0]], "code is in the page, once"
+    (first, last) = own["phases"]
+    assert (first["ask"]["truth"], first["ask"]["near"], first["ask"]["unit"]) == (4, 0.5, "words")
+    assert last["ask"] is None and first["pictures"] == last["pictures"]
+    assert live["unseen"] and recording.missing == ("Nothing to record",)
+
+
+def test_a_question_of_a_page_is_recorded_with_its_right_answer_and_its_reason() -> None:
+    """The listener hears a page's own questions: a choice with what is level, a number in percent, a touch."""
+    from streamlit.testing.v1 import AppTest
+
+    heard: list[PageQuestion] = []
+    script = """
+from viz.widgets import quiz
+quiz.predict("p.c", "Which?", {"a": 0.5, "b": 0.5, "c": 0.1}, "a", lambda: "Level.")
+quiz.predict_number("p.n", "How much?", 0.0, 1.0, 0.337, "So.", 0.05, "%")
+quiz.predict_mark("p.m", "Touch it.", "", "car", "There.")
+"""
+    page = AppTest.from_string(script)
+    page.session_state[quiz.LISTENER] = heard.append
+    page.run()
+    choice, number, touch = heard
+    assert (choice.truth, choice.explanation, choice.answered) == ([0, 1], "", False)
+    assert (number.truth, number.near, number.right_answer) == (pytest.approx(33.7), 5.0, "34")
+    assert (touch.form, touch.right_answer) == (None, "car")
+    page = AppTest.from_string(script)
+    page.session_state[quiz.LISTENER] = (again := []).append
+    for one in heard:
+        for name, value in one.state.items():
+            page.session_state[name] = value
+    assert not page.run().exception
+    assert [(one.answered, one.explanation) for one in again] == [
+        (True, "Level."),
+        (True, "So."),
+        (True, "There."),
+    ]
+
+
+def test_no_note_is_published_unless_asked_for(recording: record.Recording) -> None:
+    assert "Say <b>this" not in repr(recording)
+    noted = record.record(PLAN, notes=True, visit=visit)
+    assert [stop["note"] for stop in noted.lesson["stops"]] == ["Say <b>this</b>.", "", MARKUP]
+
+
+def test_nothing_typed_is_markup_and_no_script_runs_that_the_policy_does_not_name(
+    recording: record.Recording,
+) -> None:
+    files = site.folder_files(recording)
+    assert [*files] == sorted(files) and {"index.html", "worker.js", "LICENSES.txt", "parts/vega.js"} <= {
+        *files
+    }
+    for page in (files["index.html"].decode(), site.single_file(recording).decode()):
+        assert "<img" not in page and "onerror=alert" not in page.replace(
+            "\\u003cimg src=x onerror=alert", ""
+        ).replace("&lt;img src=x onerror=alert", "")
+        policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
+        assert "default-src 'none'" in policy and "unsafe-inline" not in policy.replace(
+            "style-src 'unsafe-inline'", ""
+        )
+        assert not re.search(r"https?://", policy) and "connect-src" not in policy
+        running = re.findall(r"<script(?: data-code=\"\w+\")?>", page)
+        assert len(running) == policy.count("'sha256-") == 3, "the kit, one instrument, the lesson"
+    stop = re.fullmatch(r'lessonPart\("stop-1", "([\w+/=]+)"\);\n', files["parts/stop-1.js"].decode())
+    assert json.loads(zlib.decompress(base64.b64decode(stop[1]))) == recording.stops[0]
+    assert site.folder_files(recording) == files, "the same lesson is the same files"
+
+
+def test_a_newer_lesson_has_a_newer_worker_and_names_all_files(recording: record.Recording) -> None:
+    files, other = (
+        site.folder_files(recording),
+        site.folder_files(record.record(PLAN, notes=True, visit=visit)),
+    )
+    assert files["worker.js"] != other["worker.js"]
+    named = json.loads(re.search(r"FILES = (\[.*\]);", files["worker.js"].decode())[1])
+    assert {*named} == {*files} - {"worker.js", "LICENSES.txt"}
+
+
+def test_a_lesson_above_the_limit_has_no_single_file(
+    recording: record.Recording, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder, single = site.write(recording, tmp_path / "out")
+    assert single == (tmp_path / "out.html").stat().st_size > 100_000 and folder > 100_000
+    monkeypatch.setattr(site, "MOST_IN_ONE", 1000)
+    assert site.write(recording, tmp_path / "out")[1] == 0
+    assert not (tmp_path / "out.html").exists(), "an older one would show another lesson"
+
+
+def test_vega_is_read_in_an_order_in_which_each_module_finds_what_it_imports() -> None:
+    modules = site.vega_modules()
+    before: set[str] = set()
+    for name, text in modules:
+        assert {*site._IMPORTED.findall(text)} <= before, name
+        before.add(name)
+    assert modules[-1][0].startswith("loadVegaEmbed") and len(modules) > 3
+
+
+def test_what_is_there_is_not_overwritten_and_a_lesson_that_is_none_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "index.html").write_text("<p>mine</p>")
+    with pytest.raises(InputError, match="not a published lesson"):
+        site.require_free(tmp_path / "mine")
+    (tmp_path / "empty").mkdir()
+    site.require_free(tmp_path / "empty")
+    (tmp_path / "bad.toml").write_text('title = "A"\n[[stop]]\nview = "nowhere"\nname = "x"')
+    for name, says in (("nothing", "There is no lesson 'nothing'."), (str(tmp_path / "bad.toml"), "Line 3")):
+        assert command.main([name, str(tmp_path / "new")]) == 2
+        assert says in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("chapter", deep([*record.Chapter], quick=[record.Chapter.VISION]))
+def test_every_chapter_is_a_lesson_with_a_stop_for_each_step(chapter: record.Chapter) -> None:
+    lesson = record.lesson_of_chapter(chapter)
+    assert len(lesson.stops) == sum(len(entry.steps) for entry in record.pages.exhibits(chapter))
+    assert lesson.title == chapter.title and command.lesson_named(chapter.folder) == lesson

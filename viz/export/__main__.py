@@ -1,0 +1,88 @@
+"""Publish a lesson as pages without a server: `python -m viz.export LESSON.toml OUT`.
+
+It writes the folder OUT, which opens from a stick, a static host or a learning platform, and, where the lesson has at most 10 MB, the
+same as one file, OUT.html. In place of a file the name of a lesson that ships, or of a chapter of the course, can stand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from core.errors import InputError
+from viz.exhibit_text import Chapter
+from viz.export import record, site
+from viz.shell.lessons import toml_format
+from viz.shell.lessons.plan import Plan
+
+READY = site.VIZ / "workspace" / "lessons" / "ready"
+
+
+def lesson_named(name: str) -> Plan:
+    """Return the lesson of a file, a lesson that ships, or a chapter by its folder.
+
+    >>> lesson_named("vision").title, lesson_named("bert_and_gpt").title
+    ('Beyond words', 'BERT and GPT')
+
+    Raises:
+        InputError: there is none of this name, or its file is not a lesson.
+    """
+    for file in (Path(name), READY / f"{name}.toml"):
+        if file.is_file():
+            return toml_format.loads(file.read_bytes())
+    for chapter in Chapter:
+        if chapter.folder == name:
+            return record.lesson_of_chapter(chapter)
+    raise InputError(
+        f"There is no lesson '{name}'.",
+        "A lesson is a file in TOML, one that ships "
+        f"({', '.join(sorted(file.stem for file in READY.glob('*.toml')))}) or a chapter of the course "
+        f"({', '.join(chapter.folder for chapter in Chapter)}).",
+        "Name one of them; the page Lessons saves one as a file.",
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Record the lesson and write it; return 0, or 2 with a sentence on what is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m viz.export", description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "lesson", help="a lesson file, the name of a lesson that ships, or a chapter of the course"
+    )
+    parser.add_argument(
+        "out", type=Path, help="the folder to write; one file of the same name goes beside it"
+    )
+    parser.add_argument(
+        "--notes", action="store_true", help="with the lecturer's notes, which anybody can read then"
+    )
+    given = parser.parse_args(arguments)
+    torch.set_num_threads(1)  # the numbers of a lesson are those of the server
+    begun = time.perf_counter()
+    try:
+        site.require_free(given.out)
+        lesson = lesson_named(given.lesson)
+        made = record.record(
+            lesson,
+            notes=given.notes,
+            report=lambda share, name: print(f"{share:4.0%}  {name}", file=sys.stderr),
+        )
+        folder, single = site.write(made, given.out)
+    except InputError as error:
+        print(f"{error.wrong} {error.rule} {error.remedy}", file=sys.stderr)
+        return 2
+    print(f"{given.out}: {len(made.stops)} stops, {folder:,} bytes in {time.perf_counter() - begun:.0f} s")
+    print(
+        f"{given.out}.html: {single:,} bytes"
+        if single
+        else "One file would have more than 10 MB: there is none."
+    )
+    for name in made.missing:
+        print(f"Without a picture, since it is drawn only in the full app: {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
