@@ -9,9 +9,11 @@ from test_look_page import said
 
 from core.analysis.heads.corpus import MEAN, CorpusRow, head_corpus
 from core.analysis.heads.corpus_file import ModelCorpus, Source, shipped_corpus
+from core.analysis.heads.pattern_distance import compare_patterns
 from core.data.texts import Example
 from core.reading import corpus_jobs
 from core.reading.corpus_jobs import CorpusProgress
+from core.training.recipe import recipes
 from viz.number_text import number, signed
 from viz.workspace.find import corpus, pool, scatter
 
@@ -108,3 +110,25 @@ def test_tokens_are_never_markup():
     assert "[x](" not in table and "*y*" not in table and table.count("…") == 2
     assert table.splitlines()[2].replace("\\|", "").count("|") == 4
     assert 'background="rgba(91, 106, 222, 0.63)"' in table
+
+
+def test_a_step_of_the_training_is_beside_the_head_on_the_same_texts():
+    other = "induction-tiny at step 0"
+    test = page(**TOY, layer="1", head="0", **{"find.by": "corpus", "find.beside": other})
+    assert not test.exception
+    scores = test.dataframe[0].value.set_index("measure")
+    examples = list(recipes()["induction-tiny"].examples())
+    own, early = (
+        head_corpus(pool.model_run.open_model(name), examples)["causal"].measures["induction"][1, 0, MEAN]
+        for name in ("induction-tiny", other)
+    )
+    row = scores.loc["induction head"]
+    assert (row["mean"], row["L1.H0 at step 0"], row["difference"]) == pytest.approx(
+        (own, early, own - early), abs=1.5e-3
+    )
+    assert own > 0.9 and early < 0.2
+    assert "the same 32 texts" in " ".join(one.value for one in test.caption)
+    runs = [pool.model_run.open_model(name).run(TOY["text"]) for name in ("induction-tiny", other)]
+    first, second = (run.attention("causal", by="word").weights[1, 0] for run in runs)
+    bits = compare_patterns(first, second, np.tril(np.ones(first.shape, dtype=bool))).bits
+    assert f"Jensen-Shannon divergence {bits:.2f} bits" in " ".join(one.value for one in test.caption)

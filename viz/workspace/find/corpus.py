@@ -32,9 +32,10 @@ from viz.number_text import signed
 from viz.shell import state
 from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
-from viz.workspace.find import card, own_lines, pool, tiles
+from viz.workspace.find import card, own_lines, pool, second_head, tiles
 from viz.workspace.find.pool import Head
 from viz.workspace.find.scatter import MEASURES
+from viz.workspace.find.second_head import SecondHead
 from viz.workspace.find.tiles import ViewContent
 from viz.workspace.shared import model_run
 from viz.workspace.shared.attention_kinds import KINDS
@@ -82,25 +83,33 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
             with left:
                 _strongest(head, strongest[:IN_A_ROOM], writes, sees=sees)
         else:
-            other = _other_head(head)
-            scores = statistics(heads, layer, number)
-            if other is not None:
-                scores = with_other(scores, head, *other)
+            second = second_head.choose(head, corpus, heads)
+            scores = statistics(second.own if second else heads, layer, number)
+            if second is not None:
+                scores = second_head.with_difference(scores, head, second)
             left, right = st.columns([3, 2], gap="large")
             with left:
                 page_parts.dataframe(scores, hide_index=True, height="content", key="find.corpus.scores")
-                st.caption(_read(corpus, heads, sees=sees))
-            _strongest(head, strongest, writes, other, sees=sees)
+                if second is not None and second.note:
+                    st.caption(literal(second.note))
+                if second is None or second.own is heads:
+                    st.caption(_read(corpus, heads, sees=sees))
+            if second is None:
+                _strongest(head, strongest, writes, sees=sees)
+            else:
+                _both(head, second, sees=sees)
+                second_head.show_patterns(head, second.head, selection)
             st.markdown("#### One passage of each tenth")
             st.caption(
                 "All passages in the order of their largest weight, and the middle one of each tenth: so no example is picked by hand."
             )
             st.markdown(rows_table(heads.deciles[layer][number], tenths=True))
         with right:
-            _tokens(f"{what} that give most", heads.queries[layer][number])
-            _tokens(f"{what} that get most", heads.keys[layer][number])
+            most = IN_A_ROOM if state.presenting() else None
+            _tokens(f"{what} that give most", heads.queries[layer][number][:most])
+            _tokens(f"{what} that get most", heads.keys[layer][number][:most])
             if writes is not None:
-                _words(writes, len(strongest))
+                _words(writes, len(strongest), most)
     own_lines.show_form(model)
     return ViewContent(
         sentence(heads, head),
@@ -156,67 +165,30 @@ def _choice(measured: Mapping[str, HeadHabits], head: Head, selection: Selection
         )
 
 
-def _other_head(head: Head) -> tuple[Head, HeadCorpus] | None:
-    """Offer a second head, of this model or of another that has a corpus; None where none is chosen."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="find.corpus.other"):
-        model = controls.select(
-            "Beside a head of",
-            ["", *pool.with_corpus()],
-            "find.beside",
-            "",
-            lambda name: name or "no other head",
-        )
-        found, _ = pool.corpus(model) if model else (None, "")
-        if found is None:
-            return None
-        heads = {
-            f"{kind} {head_name(layer, number)}": HeadRef(kind, int(layer), int(number))
-            for kind, one in found.kinds.items()
-            for layer, number in np.ndindex(*one.shape)
-            if (model, kind, layer, number)
-            != (head.model, head.place.kind, head.place.layer, head.place.head)
-        }
-        if not heads:
-            return None
-        place = heads[controls.select("Which head", list(heads), "find.beside_head", next(iter(heads)))]
-        return Head(model, place), found.kinds[place.kind]
-
-
-def with_other(scores: pd.DataFrame, head: Head, other: Head, others: HeadCorpus) -> pd.DataFrame:
-    """Return the scores with those of another head, and the differences."""
-    means = {
-        MEASURES[name]: values[other.place.layer, other.place.head, MEAN]
-        for name, values in others.measures.items()
-    }
-    second = np.array([means.get(name, np.nan) for name in scores["measure"]])
-    name = str(other.place) if other.model == head.model else f"{other.place} {other.model}"
-    scores = scores.copy()
-    scores.insert(2, name, second.round(3))
-    scores.insert(3, "difference", (scores["mean"] - second).round(3))
-    return scores
-
-
 def _strongest(
-    head: Head,
-    rows: Sequence[CorpusRow],
-    writes: HeadWrites | None = None,
-    other: tuple[Head, HeadCorpus] | None = None,
-    *,
-    sees: bool = False,
+    head: Head, rows: Sequence[CorpusRow], writes: HeadWrites | None = None, *, sees: bool = False
 ) -> None:
-    """Draw the strongest rows of the head, and those of another at its right."""
+    """Draw the strongest rows of the head."""
     st.markdown("#### Strongest rows")
     if sees:
         _drawings(head, rows)
-    elif other is None:
-        st.markdown(rows_table(rows, writes))
     else:
-        second, corpus = other
-        sides = (head, rows), (second, corpus.strongest[second.place.layer][second.place.head])
-        for column, (one, own) in zip(st.columns(2, gap="medium"), sides, strict=True):
-            with column:
-                st.markdown(f"**{one.place}** :gray[{literal(one.model)}]")
-                st.markdown(rows_table(own))
+        st.markdown(rows_table(rows, writes))
+
+
+def _both(head: Head, second: SecondHead, *, sees: bool) -> None:
+    """Draw the strongest rows of two heads beside each other; of pictures one below the other."""
+    own = second.own.strongest[head.place.layer][head.place.head]
+    st.markdown("#### Strongest rows")
+    sides = (head, own), (second.head, second.strongest)
+    columns = [st.container(), st.container()] if sees else st.columns(2, gap="medium")
+    for column, (one, rows) in zip(columns, sides, strict=True):
+        with column:
+            st.markdown(f"**{one.place}** :gray[{literal(one.model)}]")
+            if sees and patches.reads_patches(model_run.open_model(one.model)):
+                _drawings(one, rows)
+            else:
+                st.markdown(rows_table(rows))
 
 
 def statistics(heads: HeadCorpus, layer: int, head: int) -> pd.DataFrame:
@@ -274,10 +246,10 @@ def _tokens(title: str, tokens: Sequence[TokenWeight]) -> None:
     )
 
 
-def _words(writes: HeadWrites, n: int) -> None:
-    """Draw the words that a head raises and lowers most on its strongest rows."""
+def _words(writes: HeadWrites, n: int, most: int | None) -> None:
+    """Draw the words that a head raises and lowers most on its n strongest rows, at most so many of each."""
     for title, words in (("raises", writes.raised), ("lowers", writes.lowered)):
-        lines = [f"{_word(one.word)}\u00a0:gray[:small[{signed(one.added, '+.2f')}]]" for one in words]
+        lines = [f"{_word(one.word)}\u00a0:gray[:small[{signed(one.added, '+.2f')}]]" for one in words[:most]]
         st.markdown(
             f"**Words that it {title} most, in logits**  \n" + " · ".join(lines), help=WRITES.format(n=n)
         )
@@ -289,7 +261,7 @@ def _words(writes: HeadWrites, n: int) -> None:
 
 def rows_table(rows: Sequence[CorpusRow], writes: HeadWrites | None = None, *, tenths: bool = False) -> str:
     """Return rows of attention as a Markdown table: the weight, the query, the key, the tokens around them shaded by their weights, and the words that each raises most."""
-    first, last = "tenth | " if tenths else "", " raises, logits |" if writes else ""
+    first, last = "tenth | " if tenths else "", " raises |" if writes else ""
     lines = [f"| {first}weight | from → to | tokens |{last}", "|" + ":--|" * (3 + tenths + bool(writes))]
     for number, row in enumerate(rows):
         place = f"{_tenth(number, len(rows))} | " if tenths else ""
@@ -345,7 +317,9 @@ def _drawings(head: Head, rows: Sequence[CorpusRow]) -> None:
     ):
         with column:
             st.markdown(f"**{percent(row.weight)}** from {_word(row.query_token)}")
-            card.draw_drawing(examples[row.passage].text, head, row.query, f"find.corpus.drawing.{number}")
+            card.draw_drawing(
+                examples[row.passage].text, head, row.query, f"find.corpus.drawing.{head}.{number}"
+            )
 
 
 def sentence(heads: HeadCorpus, head: Head) -> str:
