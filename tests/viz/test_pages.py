@@ -26,6 +26,7 @@ STILL = {
     "about",
     "names",
     "documents",
+    "figures",  # drawings
     "models",
     "homework",
     "lecture_room",

@@ -72,6 +72,7 @@ MAY_STAND = {
     "“GPT-2 has 1.5 billion parameters”": "quoted",
     "1.5, 8, 17 and 175 billion": "quoted",
     "table of 11 tokens": "the documents' table",
+    "from [SEP] itself more than 90% goes to [SEP]": "Clark et al. 2019",
     "In training 15% of the tokens are chosen": "the rule of BERT",
     "(32 bits)": "of a number",
     "32 bits hold": "of a number",

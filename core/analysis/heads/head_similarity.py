@@ -73,7 +73,7 @@ def text_patterns(run: Run, kind: str, by: str = "word") -> TextPatterns:
     """Return the patterns of all heads of one kind, layer after layer, for a run; between two texts the rows are the words it writes."""
     kind_spec = run.model.spec.kind(kind)
     queries, keys = (
-        run.source if axis == "source" and run.source else run.side
+        (run.source if axis == "source" and run.source else run.side).without_padding
         for axis in (kind_spec.queries, kind_spec.keys)
     )
     crosses = kind_spec.queries != kind_spec.keys
