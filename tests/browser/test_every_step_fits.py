@@ -161,6 +161,7 @@ VIEWS = (
     "decode?decode.show=Training and inference",
     "find?find.by=kinds",
     "find?find.by=sketch",
+    "figures?figures.figure=special",
     "importance?importance.by=many",
     "importance?importance.by=words",
     "compare?compare.panes=gpt-mini~causal~0.0|gpt-mini~causal~1.3|gpt-mini~causal~3.1|gpt-mini~causal~4.3",
