@@ -115,10 +115,8 @@ def test_how_alike_the_layers_are_is_measured_on_the_visitors_sentence():
             (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
             for a, b in pairwise(hidden)
         ]
-        rows = [row for row in chart(test, 2)[0] if row["model"] == name]
-        assert [row["cosine"] for row in rows] == pytest.approx(
-            [float(each.mean()) for each in cosines], abs=1e-5
-        )
+        rows = [row for row in chart(test, 2)[0] if row["line"] == name]
+        assert [row["y"] for row in rows] == pytest.approx([float(each.mean()) for each in cosines], abs=1e-5)
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
         with tiny_models.served(patch, tmp_path_factory.mktemp("models"), "bert-mini") as served:
             real = served.open
             patch.setattr(
-                served, "open", lambda name: real("bert-mini")
+                served, "open", lambda name, *_: real("bert-mini")
             )  # the table's cosines are given above
             yield served
 
@@ -78,9 +78,9 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     assert values[0] == 1 and values[1] == 1 and values[-1] < 1 and found.places[0] == found.places[1]
     before = page()
     assert not before.exception and asked(before, "two")[3] == pytest.approx(max(values[-1], 0), abs=1e-5)
-    assert [row["said"] for row in chart(before)[0]] == ["1.000"] and "farthest apart" not in said(before)
+    assert [row["label"] for row in chart(before)[0]] == ["1.000"] and "farthest apart" not in said(before)
     told = commit(before, "two")
-    assert [row["value"] for row in chart(told)[0]] == pytest.approx(list(values))
+    assert [row["y"] for row in chart(told)[0]] == pytest.approx(list(values))
     assert "the same position: 1.000 before the first layer" in said(
         told
     ) and f"end at {values[-1]:.3f}" in said(told)
@@ -90,7 +90,7 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     ).by_layer()
     assert asked(other, "two")[3] == pytest.approx(max(again[-1], 0), abs=1e-5) and again[0] == 1 > again[1]
     same = commit(page(two=senses.DOCUMENTS[0]), "two")
-    assert {row["said"] for row in chart(same)[0]} == {"1.000"}
+    assert {row["label"] for row in chart(same)[0]} == {"1.000"}
     other.pills(key=SLUG + "ready").set_value("{2}: {0} / {1}".format(*words.EXAMPLES[3])).run()
     assert other.session_state["atlas.chosen"][SLUG + "word"] == "see" and not other.exception
 

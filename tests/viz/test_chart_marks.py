@@ -37,7 +37,7 @@ def test_bars_below_zero_and_highlighted_ones() -> None:
 
 def test_lines_have_a_dot_at_each_number() -> None:
     table = pd.DataFrame({"loss": {1: 4.0, 4: 2.0}, "yours": {2: 3.0}})
-    chart = marks.lines(table, hues=[2, 0], logarithmic=True, level=1.0).to_dict()
+    chart = marks.lines(table, hues=[2, 0], scales=("log2", "log"), level=1.0).to_dict()
     dots = [(dot["line"], dot["x"], dot["y"]) for dot in chart["data"]["values"]]
     assert sorted(dots) == [("loss", 1, 4.0), ("loss", 4, 2.0), ("yours", 2, 3.0)]
     colour = chart["encoding"]["color"]["scale"]

@@ -221,11 +221,11 @@ def test_bank_again_beside_bert():
     assert ours.cosines(0) == pytest.approx(1), "one vector in the table"
     right = [contextual_vectors.agree(each.cosines(-1), kinds) for each in (ours, bert)]
     before = page(7)
-    assert not before.exception and [row["said"] for row in chart(before)[0]] == ["1.000"]
+    assert not before.exception and [row["label"] for row in chart(before)[0]] == ["1.000"]
     after = commit(before, "bank.bank")
     assert f"Nearest sentence has the same meaning: {right[0]} and {right[1]} of {len(texts)}" in said(after)
     other = contextual_vectors.kept_apart(ours.cosines(-1), kinds)[1]
-    assert chart(after)[0][-1]["said"] == f"{other:.3f}"
+    assert chart(after)[0][-1]["label"] == f"{other:.3f}"
 
 
 @pytest.mark.quick(2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exhibit_pages import drawn, figure, said
+from exhibit_pages import chart, drawn, figure, said
 from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
 
@@ -127,7 +127,7 @@ def test_over_depth_for_a_chosen_word(data):
     assert f"after L{len(data.states) - 2} {number(float(last[0]))} and {number(float(last[1]))}" in said(
         test
     )
-    names = [trace["name"] for trace in figure(test)["data"] if trace.get("name")]
+    names = list(dict.fromkeys(dot["line"] for dot in chart(test)[0] if not dot["pale"]))
     assert names == [
         f"with itself before any layer: {data.words[3]}",
         f"with the other words, mean: {data.words[3]}",

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from exhibit_pages import chart, layers, said
+from exhibit_pages import chart, said
 from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
@@ -25,7 +25,6 @@ from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe
 from viz.course.kit import erratum_card as errata
 from viz.course.self_attention.masks import editor, exhibit, read
-from viz.course.self_attention.masks.charts import leak
 from viz.course.self_attention.masks.read import SENTENCES, Chosen, matrices
 from viz.course.shared import masks as lesson
 from viz.course.shared import masks_batch, masks_panels
@@ -208,7 +207,7 @@ def test_a_fold_tells_what_belongs_in_it():
 
 
 def test_closed_folds_compute_nothing(monkeypatch):
-    for module, name in ((errata, "show"), (editor, "leak"), (masks_batch, "run_batch")):
+    for module, name in ((errata, "show"), (editor.masks, "leak_curve"), (masks_batch, "run_batch")):
         monkeypatch.setattr(module, name, None)
     assert not page().exception
 
@@ -220,7 +219,7 @@ def test_a_finite_number_leaks():
     test = page("masks.finite", text="I am a student.", fill="-1", layer="0", head="0")
     assert f"{percent(expected, 2)}" in said(test) and expected > 0.2
     curves = chart(test)[0]
-    assert list(dict.fromkeys(point["name"] for point in curves)) == [
+    assert list(dict.fromkeys(point["line"] for point in curves)) == [
         f"{when} dividing by √{data.d_head}" for when in ("before", "after")
     ]
 
@@ -259,22 +258,3 @@ def test_a_drawn_mask_survives_the_link(mask):
 def test_no_text_breaks_the_link(text, n):
     found = masks_panels.unpack(text, n)
     assert found is None or found.shape == (n, n)
-
-
-def test_the_leak_curves_as_data():
-    figure = leak(
-        np.array([-1.0, -100.0]), {"a <b>": np.array([0.5, 0.1]), "c": np.array([0.2, 0.0])}, marked=-10
-    )
-    curves, _, chosen = layers(figure)
-    assert [(point["name"], point["leak"]) for point in curves] == [
-        ("a <b>", 0.5),
-        ("a <b>", 0.1),
-        ("c", 0.2),
-        ("c", 0.0),
-    ] and chosen == [{"size": 10.0}]
-    across = figure.to_dict()["layer"][0]["encoding"]["x"]
-    assert across["scale"]["type"] == "log" and across["axis"]["values"] == [1, 10, 100]
-    with pytest.raises(ValueError, match="negative"):
-        leak(np.array([1.0]), {}, marked=-1)
-    with pytest.raises(ValueError, match="2 points"):
-        leak(np.array([-1.0, -2.0]), {"a": np.array([0.1])}, marked=-1)

@@ -1,17 +1,18 @@
 """Standard charts of a table: bars, columns, lines, points and cells, each covered by question marks where its numbers are to be guessed first.
 
 A table has its names in its index. What is covered is not in the chart: neither the numbers nor their labels. `spans`, `rules` and `labels` are
-layers that a chart of `lines`, `columns` or `bars` takes behind its marks or over them.
+layers that `lines` takes as its background or overlay.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from textwrap import wrap
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from viz import theme
@@ -21,10 +22,14 @@ from viz.labels import percent, phrase
 from viz.number_text import true_minus
 
 COVER = "?"
+MANY = 40
+"""Numbers of a line from which on it has no dots."""
 LETTERS = 24
 """Letters of a name in one line: a phone has no room for more beside the bars."""
 SIDES = (("align", "'right'", "'left'"), ("dx", "-5", "5"))
 """The place of a label at the end of a bar below 0, and of one above."""
+Scale = Literal["linear", "log", "log2", "symlog"]
+"""Symlog has a place for 0, too: that of a number is log(1 + number)."""
 Labels = str | Callable[[float], str] | Sequence[str]
 """A format for the numbers, a function of a module that writes one, or a label for each of them."""
 
@@ -164,6 +169,7 @@ def columns(
 @draw_once
 def lines(
     table: pd.DataFrame,
+    labels: Labels | None = None,
     *,
     x: str = "steps",
     title: str = "",
@@ -171,43 +177,155 @@ def lines(
     ends: tuple[float, float] | None = None,
     level: float | None = None,
     hues: Sequence[int] = (),
-    logarithmic: bool = False,
+    highlighted: Collection[str] = (),
+    scales: tuple[Scale, Scale] = ("linear", "linear"),
+    background: Sequence[alt.Chart] = (),
+    overlay: Sequence[alt.Chart] = (),
     height: float = 260,
 ) -> vega.Layers:
-    """Return a line for each column over the numbers in the index, with a dot at each number that the column has.
+    """Return a line for each column over the numbers or the names in the index, with a dot at each number that the column has, and a label at it.
 
-    x: the title of the index. form: the format of the values. ends: the least and the largest value of the axis, else from 0. level: a dashed line.
-    hues: the colour of each column by number. logarithmic: both axes.
+    A question mark covers rows without a number. x: the title of the index. form: the format of the values. ends: the least and the largest value of
+    the axis, else from 0. level: a dashed line. hues: the colour of each column by number. highlighted: the names of columns before thin pale lines.
+    scales: those of both axes. background, overlay: layers of `spans`, `rules` or `labels`.
 
     >>> chart = lines(pd.DataFrame({"loss": [4.0, None], "own": [None, 2.0]}, [0, 10])).to_dict()
     >>> [(dot["line"], dot["x"], dot["y"]) for dot in chart["data"]["values"]]
     [('loss', 0, 4.0), ('own', 10, 2.0)]
     """
-    names, share = [phrase(str(name)) for name in table.columns], form.endswith("%")
-    rows = [
-        {"line": name, "x": at, "y": value}
-        for name, values in zip(names, table.to_numpy(float).T.tolist(), strict=True)
-        for at, value in zip(table.index.tolist(), values, strict=True)
-        if not math.isnan(value)
-    ]
+    columns, share = [phrase(str(name)) for name in table.columns], form.endswith("%")
+    pale = {phrase(str(name)) for name in table.columns if highlighted and name not in highlighted}
+    numbers, n = table.to_numpy(float, na_value=math.nan), len(table)
+    texts = _labels(table, labels or "")
+    names = [phrase(str(name).replace("\n", " ")) for name in table.index]
+    at = None if pd.api.types.is_numeric_dtype(table.index) else list(range(n))
+    places: list[float] = table.index.tolist() if at is None else at
+    rows: list[dict[str, Any]] = []
+    for column, name in enumerate(columns):
+        for row in np.flatnonzero(~np.isnan(numbers[:, column])).tolist():
+            dot = {"line": name, "x": places[row], "y": float(numbers[row, column])}
+            if at:
+                dot["name"] = names[row]
+            if name in pale:
+                dot["pale"] = True
+            elif labels:
+                others = np.delete(numbers[row], column) if len(columns) > 1 else numbers[row - 1 : row, 0]
+                dot |= {
+                    "label": phrase(texts[row * len(columns) + column]),
+                    "below": bool((others > dot["y"]).any()),
+                }
+            rows.append(dot)
     bare: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 6, "tickCount": 5}
-    across, up = alt.Scale(zero=True), vega.exact_scale(*ends) if ends else alt.Scale(zero=True)
-    if logarithmic:
-        across, up = alt.Scale(type="log", base=2), alt.Scale(type="log")
-    told = vega.tooltip(("line:N", " "), ("x:Q", x, ","), ("y:Q", title or " ", ".1%" if share else ",.4~g"))
+    up = vega.exact_scale(*ends) if ends else _scale(scales[1])
+    across = alt.X(
+        "x:Q", title=x or None, scale=_scale(scales[0]), axis=alt.Axis(format=",~r", grid=False, **bare)
+    )
+    if at:
+        axis = _column_axis(table.index, values=at)
+        across = across.scale(vega.exact_scale(-0.4, n - 0.6)).axis(axis)
+    told = vega.tooltip(
+        ("line:N", " "),
+        ("name:N", x or "  ") if at else ("x:Q", x, ","),
+        ("y:Q", title or "   ", ".1%" if share else ",.4~g"),
+    )
+    line, strong = vega.Chart().mark_line(strokeWidth=3 if pale else 2), "!datum.pale"
     layers = [
-        vega.Chart().mark_line(strokeWidth=2),
-        vega.Chart().mark_circle(size=42, opacity=1).encode(tooltip=told),
+        *background,
+        *(
+            [line.transform_filter("datum.pale").encode(strokeWidth=alt.value(1), opacity=alt.value(0.3))]
+            if pale
+            else []
+        ),
+        line.transform_filter(strong) if pale else line,
+        vega.Chart()
+        .mark_circle(size=42, opacity=alt.expr(strong + " ? 1 : 0") if pale else int(n < MANY))
+        .encode(tooltip=told),
     ]
+    if labels:
+        wide = 7.5 * n * max((len(dot.get("label", "")) for dot in rows), default=0)
+        for where, dy in (("!datum.below", -14), ("datum.below", 17)):
+            text = vega.Chart().transform_filter(f"datum.label && {where}")
+            text = text.mark_text(dy=dy, fontSize=13, opacity=alt.expr(f"width < {wide} ? 0 : 1"))
+            layers.append(text.encode(text="label:N", color=alt.value(theme.TEXT)))
     if level is not None:
         rule = vega.rows([{"y": level}], x=alt.value(0), x2=alt.value("width"), color=alt.value(theme.MUTED))
         layers.append(rule.mark_rule(strokeDash=[4, 4]))
-    chart = vega.frame(*layers, height=height, data=rows).encode(
-        x=alt.X("x:Q", title=x, scale=across, axis=alt.Axis(format=",~r", grid=False, **bare)),
+    covered = [place for place, empty in zip(places, np.isnan(numbers).all(1), strict=True) if empty]
+    if covered:
+        mark = vega.rows([{"x": sum(covered) / len(covered)}], y=alt.value(alt.expr("height / 2")))
+        layers.append(
+            mark.mark_text(text=COVER, fontSize=34, color=theme.MUTED).encode(color=alt.value(theme.MUTED))
+        )
+    chart = vega.frame(*layers, *overlay, height=height, data=rows).encode(
+        x=across,
         y=alt.Y("y:Q", title=None, scale=up, axis=alt.Axis(format=form, **bare)),
-        color=_group_colours(names, hues, "line:N"),
+        color=_group_colours(columns, hues, "line:N", unnamed=pale),
     )
     return _titled(chart, title)
+
+
+def spans(edges: Iterable[tuple[float, float]]) -> list[alt.Chart]:
+    """Return a pale area from one number of the horizontal axis to another, for each pair of edges, to lie behind lines or columns.
+
+    >>> [layer.to_dict()["data"]["values"] for layer in spans([(1, 2)])]
+    [[{'x': 1, 'x2': 2}]]
+    """
+    whole = {"y": alt.value(0), "y2": alt.value("height"), "color": alt.value(theme.SEQUENTIAL[1])}
+    areas = vega.rows([{"x": start, "x2": end} for start, end in edges], x2="x2:Q", **whole)
+    return [areas.mark_rect(opacity=0.6)]
+
+
+def rules(positions: Mapping[str, float], *, across: bool = False, hue: int | None = None) -> list[alt.Chart]:
+    """Return a dotted line at each number of the horizontal axis, or `across` the chart at one of the vertical axis, each with its name at its end.
+
+    hue: a colour by number, else grey.
+
+    >>> [layer.to_dict()["mark"]["type"] for layer in rules({"now": 3})]
+    ['rule', 'text']
+    """
+    colour = alt.value(theme.MUTED if hue is None else theme.CATEGORICAL[hue])
+    field, whole = "x", {"y": alt.value(0), "y2": alt.value("height")}
+    beyond = "scale('x', datum.x) > 0.7 * width"
+    put: dict[str, Any] = {
+        "baseline": "top",
+        "align": alt.expr(f"{beyond} ? 'right' : 'left'"),
+        "dx": alt.expr(f"{beyond} ? -5 : 5"),
+        "dy": alt.expr("16 * datum.number"),
+    }
+    if across:
+        field, whole = "y", {"x": alt.value(0), "x2": alt.value("width")}
+        put = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -4}
+    rows = [
+        {field: at, "name": phrase(name), "number": i}
+        for i, (name, at) in enumerate(positions.items())
+        if name
+    ]
+    line = vega.rows([{field: at} for at in positions.values()], color=colour, **whole)
+    edge = {"x": alt.value(0)} if across else {"y": alt.value(0)}
+    text = vega.rows(rows, color=colour, text="name:N", **edge)
+    return [line.mark_rule(strokeDash=[2, 3], strokeWidth=1.5), text.mark_text(fontSize=13, **put)]
+
+
+def labels(table: pd.DataFrame, x: str, y: str) -> list[alt.Chart]:
+    """Return a dot at each row's numbers `x` and `y` with its name beside it, to be over lines.
+
+    >>> labels(pd.DataFrame({"x": [1], "y": [2]}, ["here"]), "x", "y")[1].to_dict()["data"]["values"]
+    [{'name': 'here', 'x': 1.0, 'y': 2.0}]
+    """
+    rows = [
+        {"name": phrase(str(name)), "x": float(across), "y": float(up)}
+        for name, across, up in zip(table.index, table[x], table[y], strict=True)
+    ]
+    base = vega.rows(rows, color=alt.value(theme.TEXT))
+    text = base.mark_text(align="left", dx=9, dy=15, fontSize=13).encode(text="name:N")
+    return [base.mark_circle(size=110, opacity=1), text]
+
+
+def _scale(kind: Scale) -> alt.Scale:
+    """Return a scale from 0, or one on which equal factors are equally far apart."""
+    if kind == "log2":
+        return alt.Scale(type="log", base=2)
+    return alt.Scale(zero=True) if kind == "linear" else alt.Scale(type=kind)
 
 
 @draw_once
@@ -363,7 +481,7 @@ def cells(
 
 def _column_axis(names: Iterable[Any], **more: Any) -> alt.Axis:
     """Return the axis with the names of columns, which are slanted where they have no room."""
-    lines = [[phrase(line) for line in str(name).split("\n")] for name in names]
+    lines = [[line and phrase(line) for line in str(name).split("\n")] for name in names]
     letters = max((len(line) for each in lines for line in each), default=0)
     narrow = f"width < {(9 * letters + 8) * len(lines)}"
     return alt.Axis(
@@ -408,22 +526,26 @@ def _labels(values: pd.Series | pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _group_colours(
-    groups: Sequence[str], hues: Sequence[int] = (), field: str = "group:N", highlighted: Collection[str] = ()
+    groups: Sequence[str],
+    hues: Sequence[int] = (),
+    field: str = "group:N",
+    *,
+    highlighted: Collection[str] = (),
+    unnamed: Collection[str] = (),
 ) -> alt.Color:
     """Return the colours of groups with a legend, which is a column where there is no room for a row; one group has none."""
-    fits = alt.ExprRef(f"width < {9 * sum(map(len, groups)) + 40 * len(groups)} ? 1 : {len(groups)}")
+    named = [name for name in groups if name not in unnamed]
+    fits = alt.ExprRef(f"width < {9 * sum(map(len, named)) + 40 * len(named)} ? 1 : {len(named)}")
     legend = vega.legend(
         orient="bottom", symbolType="square", symbolStrokeWidth=0, columns=fits, labelLimit=460, offset=6
     )
+    if unnamed:
+        legend.values, legend.symbolOpacity = named, 1
     colours = [theme.CATEGORICAL[hue % len(theme.CATEGORICAL)] for hue in hues or range(len(groups))]
     if highlighted:
         colours = [theme.PRIMARY if name in highlighted else theme.SEQUENTIAL[3] for name in groups]
-    return vega.colour_channel(
-        field,
-        dict(zip(groups, colours, strict=True)),
-        legend if len(groups) > 1 else None,
-        sort=list(groups),
-    )
+    scale = dict(zip(groups, colours, strict=True))
+    return vega.colour_channel(field, scale, legend if len(named) > 1 else None, sort=list(groups))
 
 
 def _tooltip(groups: Sequence[str]) -> list[alt.Tooltip]:

@@ -7,8 +7,10 @@ from textwrap import wrap
 from typing import Literal
 
 import altair as alt
+import pandas as pd
 
 from viz import theme
+from viz.charts import marks
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
@@ -77,41 +79,18 @@ def tables(V: int, E: int, H: int, *, covered: bool = False, height: int = 300) 
 
 
 @draw_once
-def crossing(V: int, E: int, H: int, *, covered: bool = False, height: int = 190) -> vega.Layers:
-    """Numbers of both kinds of table over E, with the chosen E and where they cross; covered: the factors' line comes later.
-
-    >>> len(crossing(10, 2, 4).to_dict()["layer"][0]["data"]["values"])
-    4
-    """
+def crossing(V: int, E: int, H: int, *, covered: bool = False) -> vega.Layers:
+    """Draw the millions of numbers of both kinds of table over E, with the chosen E and where they cross; covered: without the line of the factors."""
     even = V * H / (V + H)
     far = max(1.5 * even, 1.1 * E)
-    lines = {"V × H": (V * H, V * H), "V × E + E × H": (0, far * (V + H))}
-    if covered:
-        lines.pop("V × E + E × H")
-    rows = [
-        {"E": at * far, "n": value / 1e6, "of": name}
-        for name, ends in lines.items()
-        for at, value in enumerate(ends)
-    ]
-    across = alt.X("E:Q", title="E", scale=vega.exact_scale(0, far), axis=alt.Axis(tickCount=6, grid=False))
-    up = alt.Y("n:Q", title="millions", scale=alt.Scale(domainMin=0), axis=alt.Axis(tickCount=4))
-    hues = {"V × H": theme.CATEGORICAL[0], "V × E + E × H": theme.CATEGORICAL[1]}
-    key = vega.legend(symbolType="stroke", symbolStrokeWidth=3, labelFontSize=13, labelLimit=260)
-    line = vega.rows(
-        rows,
-        x=across,
-        y=up,
-        color=vega.colour_channel("of:N", hues, key),
-        tooltip=vega.tooltip("of:N", ("n:Q", "millions", ",.3f")),
-    )
-    marks = [] if covered else [{"E": even, "n": V * H / 1e6, "said": f"E = {even:,.1f}"}]
-    point = vega.rows(marks, x=panels.with_field(across, "E:Q"), y=panels.with_field(up, "n:Q"))
-    return vega.frame(
-        line.mark_line(strokeWidth=3),
-        point.mark_circle(size=110, opacity=1, color=theme.TEXT),
-        point.mark_text(dx=9, dy=15, fontSize=13, align="left", color=theme.TEXT).encode(text="said:N"),
-        vega.reference_line(across, E),
-        height=height,
+    table = pd.DataFrame({"V × H": [V * H / 1e6] * 2, "V × E + E × H": [0, far * (V + H) / 1e6]}, [0.0, far])
+    point = pd.DataFrame({"E": even, "n": V * H / 1e6}, [f"E = {even:,.1f}"])
+    return marks.lines(
+        table.drop(columns="V × E + E × H") if covered else table,
+        x="E",
+        title="millions",
+        overlay=[*marks.rules({"": E}), *([] if covered else marks.labels(point, "E", "n"))],
+        height=190,
     )
 
 
@@ -155,47 +134,6 @@ def owners(places: Sequence[tuple[int, str, int, int]], *, height: int = 150) ->
         text="said:N"
     )
     return vega.frame(rect, said, height=height)
-
-
-@draw_once
-def alike(rows: Sequence[tuple[str, Sequence[float]]], *, height: int = 230) -> vega.Layers:
-    """A line a model: the cosine of what enters and what leaves each layer. Of two near each other the larger is said above.
-
-    >>> len(alike([("bert-mini", [0.5, 0.9])]).to_dict()["data"]["values"])
-    2
-    """
-    names = [phrase(name) for name, _ in rows]
-    cells = [
-        {
-            "layer": layer,
-            "cosine": float(value),
-            "model": name,
-            "said": f"{value:.2f}",
-            "above": bool(value >= max(other[layer] for _, other in rows if layer < len(other))),
-        }
-        for name, (_, values) in zip(names, rows, strict=True)
-        for layer, value in enumerate(values)
-    ]
-    low = min(0.0, *(cell["cosine"] for cell in cells))
-    base = vega.rows(
-        cells,
-        x=alt.X("layer:O", title="layer", axis=vega.bare_axis(labelAngle=0)),
-        y=alt.Y(
-            "cosine:Q",
-            title="cosine of in and out",
-            scale=vega.exact_scale(low, 1.08),
-            axis=alt.Axis(tickCount=5),
-        ),
-        color=vega.colour_channel("model:N", vega.assign_colours(names), vega.legend(labelFontSize=13)),
-        tooltip=vega.tooltip("model:N", "layer:O", ("said:N", "cosine")),
-    )
-    said = [
-        base.transform_filter(where).mark_text(dy=dy, fontSize=13).encode(text="said:N")
-        for where, dy in (("datum.above", -13), ("!datum.above", 17))
-    ]
-    return vega.frame(
-        base.mark_line(strokeWidth=3), base.mark_circle(size=90, opacity=1), *said, height=height
-    )
 
 
 @draw_once

@@ -162,7 +162,13 @@ def layers_alike(params: Params) -> None:
     names = here()
     rows = [(name, turned(name, params.text)) for name in names]
     page_parts.show(
-        charts.alike(rows),
+        marks.lines(
+            pd.DataFrame({name: pd.Series(values) for name, values in rows}).rename(str),
+            "{:.2f}",
+            x="layer",
+            title="cosine of in and out",
+            height=230,
+        ),
         SLUG + "alike.picture",
         "; ".join(
             f"{name}: {list_values([(f'layer {i}', v) for i, v in enumerate(values)], '{:.2f}')}"

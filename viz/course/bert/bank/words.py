@@ -45,7 +45,7 @@ def two(params: Params, held: senses.Word) -> Folds:
     )
     by_name = list(zip(names, values, strict=True))
     page_parts.show(
-        by_layer(word, values, names, known=None if told else 1),
+        by_layer(word, values, names, revealed=told),
         SLUG + "two",
         "Cosine: " + list_values(by_name, "{:.3f}")
         if told

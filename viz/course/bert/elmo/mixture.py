@@ -213,7 +213,7 @@ def bank(params: Params, found: object) -> Folds:
         with place:
             st.markdown(f"**{name}**")
             page_parts.show(
-                by_layer(word.word, other, [_short(at) for at in names], known=None if told else 1),
+                by_layer(word.word, other, [_short(at) for at in names], revealed=told),
                 SLUG + f"bank.{name}",
                 f"Mean cosine between the two meanings: {list_values(list(zip(names, other, strict=True)), '{:.3f}')}."
                 if told

@@ -1,4 +1,4 @@
-"""Local attention over a source: the window, and softmax, Gaussian and their product at each word; what a window costs."""
+"""Local attention over a source: the window, and softmax, Gaussian and their product at each word."""
 
 from __future__ import annotations
 
@@ -78,52 +78,6 @@ def local_row(
     )
     figure.update_yaxes(range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], **STILL)
     return _dressed(figure, 360)
-
-
-@draw_once
-def costs(
-    windows: Sequence[int],
-    surprise: Sequence[float],
-    touched: Sequence[int],
-    *,
-    whole: tuple[float, int],
-    marked: int,
-) -> go.Figure:
-    """What a window saves and what it costs a trained model: surprise by D as a line, cells at each point; dotted: no window.
-
-    >>> costs([1], [0.5], [9], whole=(0.3, 20), marked=1).data[0].text
-    ('9',)
-    """
-    figure = go.Figure()
-    figure.add_scatter(
-        x=list(windows),
-        y=list(surprise),
-        mode="lines+markers+text",
-        text=[str(n) for n in touched],
-        textposition="top center",
-        textfont={"size": 14, "color": theme.TEXT},
-        line={"color": PRODUCT, "width": 2.6},
-        marker={"size": [15 if d == marked else 9 for d in windows]},
-        hovertemplate="D = %{x}: %{y:.3f} nats per token, %{text} scores<extra></extra>",
-        cliponaxis=False,
-    )
-    figure.add_hline(y=whole[0], line={"color": SOFTMAX, "width": 1.6, "dash": "dot"})
-    figure.add_annotation(
-        text=f"global: {whole[1]} scores",
-        x=1,
-        xref="paper",
-        xanchor="right",
-        y=whole[0],
-        yanchor="top",
-        yshift=-6,
-        showarrow=False,
-        font={"size": 14, "color": SOFTMAX},
-    )
-    title = "D, the words to each side of the window"
-    figure.update_xaxes(title_text=title, tickvals=list(windows), showgrid=False, **STILL)
-    top = max([*surprise, whole[0]])
-    figure.update_yaxes(title_text="nats per token", range=[0, 1.2 * top + 0.05], **STILL)
-    return _dressed(figure, 330, top=24)
 
 
 def _dressed(figure: go.Figure, height: int, *, top: int = 56) -> go.Figure:

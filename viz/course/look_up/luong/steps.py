@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from viz.charts import marks
 from viz.course.exhibit import Folds
 from viz.course.kit import equation_view
 from viz.course.look_up.charts.scaling import fitted
@@ -150,18 +151,30 @@ def savings(params: Params, data: maths.Data) -> Folds:
         "less than before" if dear < -0.02 else "hardly more" if dear < 0.25 else "much more",
         f"{whole} nats per token with the whole source, {number(found.surprise[0])} with D = 1.",
     )
-    shown = slice(None) if told else slice(-1, None)
     marked = min(params.window, found.windows[-1])
-    curves = found.windows[shown], found.surprise[shown], found.touched[shown]
-    picture = charts.costs(*curves, whole=(data.surprise, n_target * n_source), marked=marked)
+    windows = [f"{d}\n{n} scores" for d, n in zip(found.windows, found.touched, strict=True)]
+    surprise = pd.Series(found.surprise, windows)
+    if not told:
+        surprise[:-1] = np.nan
+    picture = marks.lines(
+        surprise.to_frame("loss"),
+        x="D, the words to each side of the window",
+        title="nats per token",
+        ends=(0, 1.2 * max(surprise.max(), data.surprise)),
+        overlay=(
+            *marks.rules({f"global: {n_target * n_source} scores": data.surprise}, across=True, hue=1),
+            *marks.rules({f"D = {marked}": found.windows.index(marked)}),
+        ),
+        height=330,
+    )
     alt = "Cross-entropy loss of the model by the size of its window, with the number of scores."
-    _picture(picture, "cost", alt)
+    page_parts.show_large(picture, f"{SLUG}cost.picture", alt, 370)
     i = found.windows.index(marked)
     page_parts.summary(
         f"D = {marked}: {found.touched[i]} scores instead of {n_target * n_source}, "
         f"{number(found.surprise[i])} nats per token instead of {whole}.{_with_windows()}"
         if told
-        else f"The numbers at the dots are scores computed. With the whole source: {whole} nats per token."
+        else f"Below each D are the scores computed. With the whole source: {whole} nats per token."
     )
     return _folds(params, data, told)
 

@@ -1,8 +1,8 @@
-"""The masks in pictures: how often the next digit is said right, sums over the words so far, what leaks through a number."""
+"""The masks in pictures: sums over the words so far."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -11,13 +11,12 @@ import numpy as np
 from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
-from viz.labels import phrase, shorten, visible
+from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 MOST_NUMBERS = 14
 """Up to so many words a line's weights are written into its cells."""
-"""How much of a place its bars take."""
 
 
 @draw_once
@@ -97,68 +96,3 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
         plus = vega.rows(pluses).mark_text(text="+", fontSize=14, color=theme.MUTED)
         layers += [said.encode(**at, text="said:N", color=vega.raw_channel("ink:N")), plus.encode(**at)]
     return vega.frame(*layers, height=height or 60 + 34 * n)
-
-
-@draw_once
-def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: int = 330) -> vega.Layers:
-    """The largest leak of a row (0 to 1) over the number that stands for -inf, one line a curve.
-
-    `fills` are negative; the axis runs to the right towards -inf in equal factors. `marked` draws the number chosen.
-    Shapes: fills (point,), each curve (point,).
-    Errors: ValueError when a number is not negative or a curve has another length.
-
-    >>> chart = leak(np.array([-1.0, -10.0]), {"outside": np.array([0.2, 0.0])}, marked=-10).to_dict()
-    >>> [row["size"] for row in chart["layer"][0]["data"]["values"]]
-    [1.0, 10.0]
-    """
-    if not (fills < 0).all():
-        raise ValueError(f"fills={fills.tolist()} must all be negative")
-    if any(len(curve) != len(fills) for curve in curves.values()):
-        raise ValueError(f"each curve needs {len(fills)} points, one a number")
-    names = [phrase(name) for name in curves]
-    rows = [
-        {
-            "size": -float(fill),
-            "fill": f"−{-fill:.3g}",
-            "leak": float(leaked),
-            "leaks": f"{100 * leaked:.2f}%",
-            "name": name,
-        }
-        for name, curve in zip(names, curves.values(), strict=True)
-        for fill, leaked in zip(fills, curve, strict=True)
-    ]
-    ticks = [value for value in (1, 10, 100, 1000, 10_000) if -fills.max() <= value <= -fills.min()]
-    across = alt.X(
-        "size:Q",
-        title="the number in place of −∞",
-        scale=vega.exact_scale(-float(fills.max()), -float(fills.min()), type="log"),
-        axis=vega.bare_axis(values=ticks, labelExpr="'−' + format(datum.value, ',.0f')", labelPadding=6),
-    )
-    up = alt.Y(
-        "leak:Q",
-        title="largest leak of a row",
-        scale=vega.exact_scale(-0.01, 1.02),
-        axis=alt.Axis(
-            format=".0%", values=[0, 0.25, 0.5, 0.75, 1], domain=False, ticks=False, labelPadding=6
-        ),
-    )
-    key = vega.legend(
-        direction="vertical",
-        symbolType="stroke",
-        symbolStrokeWidth=2.5,
-        labelFontSize=13,
-        labelLimit=320,
-        offset=4,
-    )
-    base = vega.rows(rows).encode(
-        x=across,
-        y=up,
-        color=vega.colour_channel("name:N", vega.assign_colours(names), key, sort=names),
-        tooltip=vega.tooltip(("fill:N", "number"), "leaks:N", ("name:N", "added")),
-    )
-    return vega.frame(
-        base.mark_line(strokeWidth=2.5),
-        base.mark_circle(size=90, opacity=0),
-        vega.reference_line(across, -float(marked)),
-        height=height,
-    )

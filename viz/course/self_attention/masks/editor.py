@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from viz.charts import marks
 from viz.course.exhibit import Folds
 from viz.course.self_attention.masks import read
-from viz.course.self_attention.masks.charts import leak
 from viz.course.self_attention.masks.params import KNOBS, PAST, SLUG, Params
 from viz.course.self_attention.masks.read import Chosen, Matrices
 from viz.course.self_attention.masks.steps import tell
@@ -143,7 +143,16 @@ def _finite(params: Params, data: Matrices) -> None:
             f"{when} dividing by √{p}": curves[of]
             for when, of in (("before", "inside"), ("after", "outside"))
         }
-        figure = leak(fills, by, marked=params.fill)
+        figure = marks.lines(
+            pd.DataFrame(by, -fills),
+            x="size of the negative number in place of −∞",
+            title="largest leak of a row",
+            form=".0%",
+            ends=(-0.01, 1.02),
+            scales=("log", "linear"),
+            overlay=marks.rules({"": -params.fill}),
+            height=330,
+        )
         page_parts.show(
             figure, SLUG + "leak", "Largest leak of a row over the number in place of minus infinity."
         )

@@ -13,7 +13,6 @@ from viz.charts.tensors import Panel, tensors
 from viz.course.exhibit import Folds
 from viz.course.shared import sizes
 from viz.course.transformer.encoder import maths
-from viz.course.transformer.encoder.charts import over_layers
 from viz.course.transformer.encoder.maths import Data
 from viz.course.transformer.encoder.params import Params
 from viz.instruments import grid, heatmap
@@ -233,12 +232,22 @@ def depth(params: Params, data: Data) -> Folds:
     curves = [("with itself before any layer", found.kept)]
     if len(data.words) > 1:
         curves.append(("with the other words, mean", found.others))
-    page_parts.show(
-        over_layers(curves, data.words, word, height=exhibit_parts.by_mode(330, 400)),
-        f"{SLUG}depth",
-        "Cosine of each word with itself and with the others, by layer.",
-    )
     names = ["before any", *(f"after L{i}" for i in range(len(found.kept) - 1))]
+    lines = {
+        (hue, f"{name}: {each}"): values[:, at]
+        for hue, (name, values) in enumerate(curves)
+        for at, each in enumerate(distinct(data.words))
+    }
+    picture = marks.lines(
+        pd.DataFrame({name: values for (_, name), values in lines.items()}, names),
+        x="",
+        title="cosine",
+        ends=(min(0.0, *(float(np.nanmin(values)) for values in lines.values())) - 0.05, 1.05),
+        hues=[hue for hue, _ in lines],
+        highlighted=[f"{name}: {distinct(data.words)[word]}" for name, _ in curves],
+        height=exhibit_parts.by_mode(330, 400),
+    )
+    page_parts.show(picture, f"{SLUG}depth", "Cosine of each word with itself and with the others, by layer.")
     told = "; ".join(
         f"{name} {number(float(kept[word]))} and {number(float(others[word]))}"
         for name, kept, others in zip(names, found.kept, found.others, strict=True)
