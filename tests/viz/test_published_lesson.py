@@ -187,3 +187,29 @@ def test_every_chapter_is_a_lesson_with_a_stop_for_each_step(chapter: record.Cha
     lesson = record.lesson_of_chapter(chapter)
     assert len(lesson.stops) == sum(len(entry.steps) for entry in record.pages.exhibits(chapter))
     assert lesson.title == chapter.title and command.lesson_named(chapter.folder) == lesson
+
+
+def test_publish_on_the_page_lessons_saves_what_the_command_writes(
+    recording: record.Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from streamlit.testing.v1 import AppTest
+
+    asked: list[bool] = []
+
+    def recorded(lesson: Plan, *, notes: bool, report: Any) -> record.Recording:
+        asked.append(notes)
+        report(0.5, MARKUP)
+        return recording
+
+    monkeypatch.setattr(record, "record", recorded)
+    page = AppTest.from_string(
+        "from viz.workspace.lessons import page\npage.page()", default_timeout=60
+    ).run()
+    assert not page.get("download_button"), "nothing is recorded before it is asked for"
+    page.button(key="lessons.record.ready-0").click().run()
+    assert asked == [False] and not page.exception
+    labels = [one.proto.label for one in page.get("download_button")]
+    assert [label.rpartition(" (")[0] for label in labels] == ["Save the folder", "Save as one file"]
+    assert "Nothing to record" in " ".join(str(line.value) for line in page.text)
+    page.checkbox(key="lessons.publish.notes.ready-0").check().run()
+    assert not page.get("download_button"), "with notes it is another publication"

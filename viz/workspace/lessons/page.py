@@ -13,8 +13,9 @@ from streamlit.components import v2
 
 from core.errors import InputError
 from viz.course.sheets.kinds import exercise_kinds_of_page
+from viz.export import record, site
 from viz.labels import SHEET, formulas, literal
-from viz.number_text import in_minutes
+from viz.number_text import MEGA, in_minutes, megabytes
 from viz.shell import answers, errors, links, notices, state
 from viz.shell.lessons import plan, session, toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
@@ -29,7 +30,7 @@ PAGE = Page(
     menu="more",
     claim="Views of the atlas in an order, each with a note for the lecturer: present them to a class, or make your own.",
 )
-_HANDOUT = "atlas.lesson.handout"
+_HANDOUT, _PUBLISHED = "atlas.lesson.handout", "atlas.lesson.published"
 _handed = v2.component(
     "atlas_handout",
     html='<a target="_blank">Open the handout</a>',
@@ -46,6 +47,10 @@ READY = (
 HOW = (
     "In a lesson, Page down and Page up (the keys of a presenter's remote) go from stop to stop, on every page and in Present. "
     "*Notes* shows what to say, the clock and what comes next, and opens in a second window. With a lecture room open, that window is *Control*, and the room answers the questions."
+)
+PUBLISH = (
+    "The lesson as pages without a server: live pictures and judged questions, from a stick, a website or a learning platform. "
+    "Answers are not on screen before the guess, but they are in the file."
 )
 COLLECT = (
     "No view is collected yet. Open any page, set it up as the class should see it, and press *Add to a lesson* beside its title; "
@@ -136,6 +141,7 @@ def _card(lesson: Plan, key: str) -> None:
             )
             _sheet(lesson)
             _handout(lesson, key)
+            _publish(lesson, key)
             st.markdown(f":gray[{_many(lesson)}]", width="content")
         with st.expander("The stops"):
             for at, stop in enumerate(lesson.stops):
@@ -210,6 +216,59 @@ def _handout(lesson: Plan, key: str) -> None:
     _handed(key=f"lessons.handed.{key}", data=made, height="content", width="content")
 
 
+def _publish(lesson: Plan, key: str) -> None:
+    """Draw the way to the lesson without a server: its stops are recorded first, then the folder and the one file can be saved."""
+    with st.popover("Publish", icon=":material/share:", key=f"lessons.publish.{key}"):
+        st.markdown(PUBLISH)
+        notes = st.checkbox(
+            "With the notes for the lecturer",
+            key=f"lessons.publish.notes.{key}",
+            help="Whoever gets the files can read them.",
+        )
+        if st.button("Record the stops", key=f"lessons.record.{key}", type="primary"):
+            with st.empty():
+                bar = st.progress(0.0, "Recording")
+                made = record.record(
+                    lesson,
+                    notes=notes,
+                    report=lambda share, name: bar.progress(share, literal(f"Recording “{name}”")),
+                )
+                st.empty()
+            name = _file_name(lesson.title)
+            st.session_state[_PUBLISHED] = (
+                lesson,
+                notes,
+                made.missing,
+                (site.archive(made, name), site.single_file(made)),
+            )
+        known = st.session_state.get(_PUBLISHED)
+        if known and known[:2] == (lesson, notes):
+            _save_published(_file_name(lesson.title), known[2], *known[3], key)
+
+
+def _save_published(
+    name: str, missing: tuple[str, ...], folder: bytes, single: bytes | None, key: str
+) -> None:
+    """Draw the buttons that save the published lesson, and name the stops without a picture."""
+    saved = [("Save the folder", folder, f"{name}.zip", "application/zip")]
+    if single is not None:
+        saved.append(("Save as one file", single, f"{name}.html", "text/html"))
+    for label, data, file, mime in saved:
+        st.download_button(
+            f"{label} ({megabytes(len(data), 1, MEGA)})",
+            data,
+            file,
+            mime,
+            on_click="ignore",
+            icon=":material/download:",
+            key=f"lessons.save.{file.rpartition('.')[2]}.{key}",
+        )
+    if single is None:
+        st.markdown(f"One file would have more than {megabytes(site.MOST_IN_ONE, 0, MEGA)}.")
+    if missing:
+        st.text(f"Without a picture, since only the full app draws it: {', '.join(missing)}")
+
+
 def _collected(lesson: Plan) -> None:
     """Draw the collected lesson, with its controls."""
     title = st.text_input(
@@ -234,6 +293,7 @@ def _collected(lesson: Plan) -> None:
         )
         _sheet(lesson)
         _handout(lesson, "own")
+        _publish(lesson, "own")
         st.button(
             "Discard lesson",
             key="lessons.anew",
