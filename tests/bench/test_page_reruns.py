@@ -1,6 +1,6 @@
 """How long the server takes for each page, over a raw websocket: a new visitor's first answer, and the page drawn again.
 
-`pytest -m bench -s tests/bench/test_page_reruns.py`, on an idle machine; a minute.
+`pytest -m bench -s tests/bench/test_page_reruns.py`, on an idle machine; two minutes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from statistics import median
 
 import pytest
 
+from core.serving.scheduler import Turns
 from tests.app_server import started_app
 from tests.bench.machine import slowness
 from tests.bench.visitors import all_loaded
@@ -46,6 +47,7 @@ async def _visited(url: str) -> dict[str, tuple[float, float]]:
 
 
 async def _one(url: str, page: str) -> tuple[float, float]:
+    await asyncio.sleep(Turns.RECENT)  # who comes back at once while another draws is asked to pause
     visit, times = await Visit.opened(url), []
     for _ in range(1 + TURNS):
         answer = await visit.ask(page, {})

@@ -6,7 +6,7 @@ import pytest
 from settling import settle
 
 STORED = "localStorage.getItem('atlas.progress') ?? ''"
-TICKED = '[class*="st-key-course-tile-masks"] [data-testid="stIconMaterial"]'
+TICKED = '[class*="st-key-course-tiles-"] a[href*="/masks"] [data-testid="stIconMaterial"]'
 
 
 @pytest.mark.slow

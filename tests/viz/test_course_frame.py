@@ -57,7 +57,7 @@ def shown(slug: str, **query: str) -> AppTest:
     return test
 
 
-CARD = "[Blackboard :gray[:small[3 min]]](/blackboard)"
+CARD = "Blackboard :gray[:small[3 min]]](/blackboard)"
 
 
 def said(test: AppTest) -> str:
@@ -76,7 +76,7 @@ def test_an_exhibit_is_one_folder(blackboard: pages.Entry, capsys: pytest.Captur
         and blackboard in dict(course.compute())[Chapter.WHY_ATTENTION]
     )
     card = said(shown("course"))
-    assert CARD in card
+    assert CARD in card  # the name below its picture, in one link
     page = shown("blackboard")
     assert page.title[0].value == "Blackboard" and "Three words stand in a row." in said(page)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import functools
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,8 +26,8 @@ PAGE = Page(
     claim="Every exhibit runs a real model or the real arithmetic: change something and watch the numbers.",
 )
 
-Picture = Callable[[str, Callable[[], str]], None]
-"""Shows the drawing of that name."""
+Picture = Callable[[str, Callable[[], str]], str]
+"""Returns the drawing of that name."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def _go_on(entry: Entry | None, picture: Picture) -> None:
         st.container(border=True, key="course-on"),
         st.container(horizontal=True, vertical_alignment="center", gap="large"),
     ):
-        picture(entry.slug, _drawing(entry))
+        st.image(picture(entry.slug, _drawing(entry)), width=thumbs.WIDE, alt="")
         with st.container(width="stretch", gap="small"):
             st.markdown(
                 f":gray[{'Continue' if begun else 'Begin here'}]"
@@ -109,18 +111,12 @@ def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> 
         st.markdown(f":gray[{chapter.claim}]")
         with st.container(horizontal=True, gap="medium", key=f"course-tiles-{chapter.number}"):
             for entry in entries:
-                _tile(
-                    entry.slug,
-                    entry.info.title,
-                    _minutes(entry, entry.slug in opened),
-                    partial(picture, entry.slug, _drawing(entry)),
-                )
+                note = _minutes(entry, entry.slug in opened)
+                _tile(entry.slug, entry.info.title, note, picture(entry.slug, _drawing(entry)))
             for other in beside:
                 if other.draw:
-                    key = f"{chapter.number}-{other.slug}"
-                    _tile(
-                        other.slug, other.title, "", partial(picture, key, other.draw), key=key, **other.link
-                    )
+                    drawing = picture(f"{chapter.number}-{other.slug}", other.draw)
+                    _tile(other.slug, other.title, "", drawing, **other.link)
         if quiet := [other for other in beside if not other.draw]:
             _also(quiet)
 
@@ -136,11 +132,16 @@ def _minutes(entry: Entry, opened: bool) -> str:
     return f"{getattr(entry.info, 'minutes', 5)} min" + (" :material/check:" if opened else "")
 
 
-def _tile(slug: str, title: str, note: str, picture: Callable[[], None], key: str = "", **link: str) -> None:
-    """Draw a picture with its name below; all of it is the link (stage.css)."""
-    with st.container(key=f"course-tile-{key or slug}", width=246, gap="small"):
-        picture()
-        links.page_link(slug, f"{literal(title)} :gray[:small[{note}]]" if note else literal(title), **link)
+def _tile(slug: str, title: str, note: str, picture: str, **link: str) -> None:
+    """Draw a link that holds a picture (an SVG), and a name below it."""
+    words = f"{literal(title)} :gray[:small[{note}]]" if note else literal(title)
+    links.page_link(slug, f"![]({_image_address(picture)}) {words}", **link)
+
+
+@functools.lru_cache(maxsize=256)
+def _image_address(svg: str) -> str:
+    """Return an address that holds the drawing itself."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
 def _also(others: list[PageCard]) -> None:
@@ -150,12 +151,10 @@ def _also(others: list[PageCard]) -> None:
             links.page_link(other.slug, literal(other.title), **other.link)
 
 
-def _picture(submit: Callable[..., str], name: str, draw: Callable[[], str]) -> None:
-    """Show a drawing in the visitor's colours; the picture says nothing that its name does not say."""
+def _picture(submit: Callable[..., str], name: str, draw: Callable[[], str]) -> str:
+    """Return a drawing in the visitor's colours; it says nothing that its name does not say."""
     drawing = submit(*_drawing_job(name, draw))
-    st.image(
-        theme.svg_in_dark(drawing) if st.context.theme.type == "dark" else drawing, width=thumbs.WIDE, alt=""
-    )
+    return theme.svg_in_dark(drawing) if st.context.theme.type == "dark" else drawing
 
 
 def drawing_job(entry: Entry) -> tuple[tuple[str, ...], Callable[[], str], float]:

@@ -32,6 +32,7 @@ from core.reading import bounds
 from core.reading.corpus_jobs import SOURCE
 from core.training.recipe import recipes
 from viz.instruments.picture import patches
+from viz.memo import remembered
 from viz.shell import state
 from viz.shell.selection import Selection
 from viz.widgets import controls, engine_client, input_hints
@@ -188,15 +189,20 @@ def _check_room(reader: Model, read: Sequence[Example]) -> None:
     room = reader.config.n_ctx - bounds.n_special(reader)
     if reader.spec.reads is not None:
         return
-    sides = [(reader.reader, row.text) for row in read]
-    sides += [(reader.tokenizer, row.target) for row in read if row.target and reader.spec.has_source]
-    longest = max(len(side.encode(text).ids) for side, text in sides)
+    longest = remembered(reader, ("find.longest", tuple(read)), lambda: _longest(reader, read))
     if longest > room:
         raise InputError(
             f"It reads at most {room:,} tokens of a text.",
             f"Heads are compared on sentences of up to {longest:,} of its tokens.",
             "Choose another model.",
         )
+
+
+def _longest(reader: Model, read: Sequence[Example]) -> int:
+    """Return the tokens of the longest of the texts."""
+    sides = [(reader.reader, row.text) for row in read]
+    sides += [(reader.tokenizer, row.target) for row in read if row.target and reader.spec.has_source]
+    return max(len(side.encode(text).ids) for side, text in sides)
 
 
 def _reads_alone(model: str) -> bool:

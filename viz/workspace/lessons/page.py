@@ -143,8 +143,8 @@ def _card(lesson: Plan, key: str) -> None:
             _handout(lesson, key)
             _publish(lesson, key)
             st.markdown(f":gray[{_many(lesson)}]", width="content")
-        with st.expander("The stops"):
-            for at, stop in enumerate(lesson.stops):
+        with st.expander("The stops", key=f"lessons.stops.{key}", on_change="rerun") as stops:
+            for at, stop in enumerate(lesson.stops if stops.open else ()):
                 _line(lesson, at, stop)
 
 
