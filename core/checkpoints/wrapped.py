@@ -52,12 +52,15 @@ class MemoryWeights(Weights):
         return self.tensors[name].detach().to("cpu", torch.float32, copy=True)
 
 
-def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model | LibraryModel:
+def wrap(
+    network: Any, tokenizer: Any = None, name: str = "", *, in_place: bool = False
+) -> Model | LibraryModel:
     """Return a model of the transformers library with its fast tokenizer, copied: traced, edited and drawn like every other here.
 
     Its weights are read once, in float32; what happens to `network` later changes nothing here. The same kinds, switches and
     checks as for a folder (`core.open_model`). A model of pictures needs no tokenizer. A kind that is not read here is not copied: the
-    library runs it, and gives its attention patterns, logits and outputs of heads (`LibraryModel`). Raises InputError for a kind without attention
+    library runs it, and gives its attention patterns, logits and outputs of heads (`LibraryModel`). With `in_place` that is so for every kind:
+    the network stays on its device and in its precision, such as CUDA and bfloat16. Raises InputError for a kind without attention
     patterns, for weights that are not loaded yet, and for a tokenizer that is not one of the tokenizers library.
 
     >>> from transformers import AutoModel, AutoTokenizer                                            # doctest: +SKIP
@@ -81,6 +84,8 @@ def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model | Library
     said = getattr(network, "generation_config", None)
     values |= {MORE_ENDS: getattr(said, ENDS, None), FIRST: getattr(said, FIRST, None)}
     title = name or Path(str(values.get("_name_or_path") or "")).name or values["model_type"]
+    if in_place:
+        return open_library_model(network, _backend(tokenizer), title)
     try:
         with _in_memory(called):
             plan, weights = plan_foreign(values, MemoryWeights.from_tensors(stored))

@@ -81,7 +81,7 @@ class MeanHead:
 
 @dataclass(frozen=True)
 class PatchHead:
-    """An edit that replaces the output of one head by its output in another run: (query, d_head), row by row.
+    """An edit that replaces the output of one head by its output in another run, row by row: (query, d_head), or (head, query, d_head) as `other.trace[where]` gives it.
 
     Equality and hash go by `where`, `head` and `recipe` (how the source was made), never by the bytes of the tensor.
     Raises InputError where this run has another number of rows.
@@ -95,10 +95,13 @@ class PatchHead:
 
     def __call__(self, heads: Tensor) -> Tensor:
         head = check_index(self.head, heads.shape[1], "head", self.where)
-        if self.value.shape != heads.shape[2:]:
+        value = to_tensor(self.value)
+        if value.ndim == heads.ndim - 1 and len(value) == heads.shape[1]:
+            value = value[head]  # of all heads, as a trace has them
+        if value.shape != heads.shape[2:]:
             raise InputError(
-                f"The other text has {self.value.shape[0]} rows at '{self.where}', this one {heads.shape[2]}.",
+                f"The value at '{self.where}' is {tuple(value.shape)}, that of a head here {tuple(heads.shape[2:])}.",
                 "A patch goes row by row.",
                 "Choose a text of as many tokens.",
             )
-        return replace_at(heads, (slice(None), head), to_tensor(self.value).to(heads.dtype))
+        return replace_at(heads, (slice(None), head), value.to(heads.dtype))

@@ -39,7 +39,15 @@ class Patch:
     recipe: tuple[object, ...] = ()
 
     def __call__(self, value: Tensor) -> Tensor:
-        return to_tensor(self.value).to(value.dtype).expand_as(value)
+        new = to_tensor(self.value).to(value.dtype)
+        try:
+            return new.expand_as(value)
+        except RuntimeError:
+            raise InputError(
+                f"The value for '{self.where}' is {tuple(new.shape)}, the one here {tuple(value.shape[1:])}.",
+                "A patch replaces each number by another.",
+                "Take it from a run of a text with as many tokens.",
+            ) from None
 
 
 @dataclass(frozen=True)

@@ -272,17 +272,19 @@ def test_an_edit_of_another_kind_of_value_is_refused(gpt, edit):
 
 
 def test_a_patch_takes_what_a_trace_gives(gpt):
-    other = gpt.run("The animal did cross.", keep=("*",))
-    run = gpt.run("The animal was cross.", keep=("*",))
-    n = len(run.ids)
-    other = gpt.run("The animal was a box.") if len(other.ids) != n else other
-    if len(other.ids) == n:
-        whole = gpt.run(
-            "The animal was cross.", edits=[edits.Patch("layer.0.resid_in", other.trace["layer.0.resid_in"])]
-        )
-        np.testing.assert_allclose(whole.logits, other.logits, atol=1e-5)
-        head = gpt.run("The animal was cross.", edits=[edits.PatchHead(HEADS, 1, other.trace[HEADS][1])])
+    """As it is: a whole value, the output of one head, or those of all; another shape is refused with both."""
+    other = gpt.run(TEXT, edits=edits.Scale("layer.0.resid_in", 3.0))
+    stream = other.trace["layer.0.resid_in"]
+    whole = gpt.run(TEXT, edits=edits.Patch("layer.0.resid_in", stream))
+    np.testing.assert_allclose(whole.logits, other.logits, atol=1e-5)
+    for value in (other.trace[HEADS][1], other.trace[HEADS]):
+        head = gpt.run(TEXT, edits=edits.PatchHead(HEADS, 1, value))
         np.testing.assert_array_equal(head.trace[HEADS][1], other.trace[HEADS][1])
+        assert not np.array_equal(head.trace[HEADS][0], other.trace[HEADS][0])
+    with pytest.raises(InputError, match=rf"is \({len(stream) - 1}, .*the one here \({len(stream)}, "):
+        gpt.run(TEXT, edits=edits.Patch("layer.0.resid_in", stream[1:]))
+    with pytest.raises(InputError, match=rf"that of a head here \({len(stream)}, "):
+        gpt.run(TEXT, edits=edits.PatchHead(HEADS, 1, other.trace[HEADS][1][1:]))
 
 
 def test_what_is_no_edit_and_a_function_that_raises_are_said(gpt):

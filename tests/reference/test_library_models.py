@@ -16,6 +16,8 @@ from transformers import (
     DiffLlamaForCausalLM,
     FNetConfig,
     FNetModel,
+    GPT2Config,
+    GPT2LMHeadModel,
     GPTBigCodeConfig,
     GPTBigCodeForCausalLM,
     MegatronBertConfig,
@@ -151,3 +153,20 @@ def test_what_has_no_patterns_is_refused_in_a_true_sentence(tokenizer):
             core.wrap(network, tokenizer)
     with pytest.raises(InputError, match="model_type is 'beit'"):
         core.wrap(pixels)
+
+
+def test_a_network_of_a_known_kind_can_stay_where_it_is(tokenizer):
+    """In bfloat16, not copied; in float32 its patterns and an edit of a head are those of the copy."""
+    config = GPT2Config(vocab_size=len(tokenizer), n_layer=2, n_head=4, n_embd=24, n_positions=64, **MARKS)
+    network = GPT2LMHeadModel(config).eval()
+    off = ZeroHead("layer.1.self_attn.heads", 2)
+    copied, same = core.wrap(network, tokenizer), core.wrap(network, tokenizer, in_place=True)
+    assert same.network is network and isinstance(same, LibraryModel)
+    for edits in ((), (off,)):
+        one, other = (model.run(TEXT, edits=edits) for model in (copied, same))
+        np.testing.assert_allclose(one.attention().weights, other.attention().weights, atol=SAME)
+        np.testing.assert_allclose(one.logits, other.logits, atol=SAME)
+    half = core.wrap(network.to(torch.bfloat16), tokenizer, in_place=True).run(TEXT)
+    assert next(network.parameters()).dtype == torch.bfloat16
+    np.testing.assert_allclose(half.attention().weights.sum(-1), 1, atol=0.02)
+    np.testing.assert_allclose(half.logits, copied.run(TEXT).logits, atol=0.1)
