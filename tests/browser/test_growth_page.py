@@ -42,11 +42,11 @@ def test_the_slider_moves_the_grid_the_curves_and_the_link_and_a_link_restores(v
     ends(visitor, f"At step {step:,}")
     settle(visitor)
     assert visitor.locator("[data-heads] canvas").first.screenshot() != before
-    assert visitor.locator(".js-plotly-plot").get_by_text(f"step {step:,}").count() == 1
+    assert visitor.get_by_test_id("stVegaLiteChart").count() == 2
     address = visitor.url
     shown(visitor, address)
     ends(visitor, f"At step {step:,}")
-    assert visitor.locator(".js-plotly-plot").get_by_text(f"step {step:,}").count() == 1
+    assert visitor.get_by_test_id("stVegaLiteChart").count() == 2
 
 
 @pytest.mark.slow

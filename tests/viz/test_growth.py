@@ -19,7 +19,6 @@ from core.training.recipes.induction_tiny import examples
 from core.training.toy import toy_training
 from viz.workspace.growth import course as courses
 from viz.workspace.growth import page as growth
-from viz.workspace.growth.charts import course as drawn
 
 MODEL = "induction-tiny"
 
@@ -234,25 +233,3 @@ def test_the_sentence_does_not_cry_wolf():
         "any", (0, 1), (0, 1), (3.0, 2.0), np.array([0.3, 0.1]).reshape(2, 1, 1), "previous", "a b"
     )
     assert "never has this habit" in growth.sentence(falling, "L0.H0", 1)
-
-
-def test_the_curves_hold_the_measured_numbers():
-    figure = drawn(
-        [(0, 4.0), (9, 2.0)],
-        {"L0.H0": [(0, 0.1), (9, 0.9)], "L0.H1": [(0, 0.2), (9, 0.3)]},
-        "L0.H0",
-        {"now": 9, "then": 0},
-        loss_name="loss",
-        score_name="score",
-    )
-    assert [trace.name for trace in figure.data] == ["loss", "L0.H1", "L0.H0"] and figure.data[2].y == (
-        0.1,
-        0.9,
-    )
-    assert figure.data[0].x == (0.0, 1.0) and [shape.x0 for shape in figure.layout.shapes] == [
-        1.0,
-        1.0,
-        0.0,
-        0.0,
-    ]
-    figure.to_json()

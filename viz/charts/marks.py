@@ -217,9 +217,11 @@ def lines(
             rows.append(dot)
     bare: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 6, "tickCount": 5}
     up = vega.exact_scale(*ends) if ends else _scale(scales[1])
-    across = alt.X(
-        "x:Q", title=x or None, scale=_scale(scales[0]), axis=alt.Axis(format=",~r", grid=False, **bare)
-    )
+    ticks: dict[str, Any] = {}
+    if scales[0] == "symlog":
+        ticks["values"] = [0, *(10**power for power in range(9) if 10**power <= max(places, default=0))]
+    axis = alt.Axis(format=",~r", grid=False, **bare | ticks)
+    across = alt.X("x:Q", title=x or None, scale=_scale(scales[0]), axis=axis)
     if at:
         axis = _column_axis(table.index, values=at)
         across = across.scale(vega.exact_scale(-0.4, n - 0.6)).axis(axis)

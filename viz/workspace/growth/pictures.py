@@ -11,6 +11,7 @@ from core.analysis.heads.habits import HABIT_NAMES, MIN_SCORE
 from core.jobs.names import task_of
 from core.jobs.trainer import YOURS
 from core.run import Attention
+from viz.charts import marks
 from viz.instruments import clicked_head, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, visible
@@ -18,7 +19,6 @@ from viz.shell import state
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.widgets.export import Labelled
-from viz.workspace.growth import charts
 from viz.workspace.growth.course import NEXT, Course, table
 
 GRID = "growth.grid"
@@ -68,24 +68,35 @@ def everything(
         )
         show_grid(packet, key=GRID, selected=course.heads[head], echo=clicked_head(GRID)[1], on_choice=_open)
     with right:
-        curves = {
-            name: list(zip(course.measured, course.curve(name).tolist(), strict=True)) for name in names
-        }
-        figure = charts.course(
-            list(zip(course.measured, course.loss, strict=True)),
-            curves,
-            head,
-            {f"step {step:,}": step, **({f"step {other:,}": other} if other != step else {})},
-            loss_name="loss, nats per token",
-            score_name=f"{head}, {course.says}: mean weight",
-        )
-        page_parts.show_large(
-            figure,
-            "growth.curves",
-            f"Loss from {course.loss[0]:.2f} to {course.loss[-1]:.2f}; {head} from {course.curve(head)[0]:.2f} to {course.curve(head)[-1]:.2f}.",
-            present_height=230,
-        )
+        moments = {f"step {step:,}": step} | ({f"step {other:,}": other} if other != step else {})
+        lost = pd.DataFrame({"loss": course.loss}, course.measured)
+        curves = pd.DataFrame({name: course.curve(name) for name in names}, course.measured)
+        weight = f"{head}, {course.says}: mean weight"
+        for key, chart, told in (
+            ("loss", _over_steps(lost, moments, "loss, nats per token"), "Loss from {} to {}."),
+            ("curves", _over_steps(curves, moments, weight, head), head + " from {} to {}."),
+        ):
+            line = lost["loss"] if key == "loss" else curves[head]
+            alt = told.format(*(f"{value:.2f}" for value in (line.iloc[0], line.iloc[-1])))
+            page_parts.show_large(chart, f"growth.{key}", alt, present_height=150)
     return head
+
+
+def _over_steps(
+    table: pd.DataFrame, moments: dict[str, int], title: str, head: str = ""
+) -> marks.vega.Layers:
+    """Return lines over the steps of the training, of which early ones have more room, with the moments in view."""
+    return marks.lines(
+        table,
+        title=title,
+        x="steps of training" if head else "",
+        ends=(0, 1.05) if head else None,
+        hues=[0] * len(table.columns) if head else [1],
+        highlighted=[head] if head else (),
+        scales=("symlog", "linear"),
+        overlay=marks.rules(moments),
+        height=190,
+    )
 
 
 def _open() -> None:
