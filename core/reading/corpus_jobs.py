@@ -42,7 +42,7 @@ SOURCE = "lines of yours"
 
 @dataclass(frozen=True)
 class CorpusProgress:
-    """The state of a reading: batches done of all, then the heads; the error that ended it; lines beyond the limit."""
+    """The state of a reading: batches done of all, then the heads; the error that ended it, then with the heads of the reading before; lines beyond the limit."""
 
     done: int = 0
     total: int = 0
@@ -81,11 +81,11 @@ class CorpusJobs:
         job, standing = next(_numbers), CorpusProgress(beyond=max(0, len(texts) - LINES))
         with self._lock:
             visitors = self._progress.setdefault(model, {})
-            visitors.pop(visitor, None)
+            _, earlier = visitors.pop(visitor, (job, standing))
             visitors[visitor] = job, standing
             while len(visitors) > VISITORS:
                 del visitors[next(iter(visitors))]
-        args = (model, texts[:LINES], visitor, job, standing.beyond)
+        args = (model, texts[:LINES], visitor, job, standing.beyond, earlier.corpus)
         threading.Thread(target=self._run, args=args, name=f"corpus of {model.name}", daemon=True).start()
 
     def _set(self, model: Model, visitor: str, job: int, standing: CorpusProgress) -> bool:
@@ -97,16 +97,24 @@ class CorpusJobs:
                 visitors[visitor] = job, standing
             return current
 
-    def _run(self, model: Model, texts: Sequence[str], visitor: str, job: int, beyond: int) -> None:
+    def _run(
+        self,
+        model: Model,
+        texts: Sequence[str],
+        visitor: str,
+        job: int,
+        beyond: int,
+        earlier: ModelCorpus | None,
+    ) -> None:
         try:
             with self._turn:
                 corpus = self._read(model, texts, visitor, job, beyond)
             end = CorpusProgress(corpus=corpus, beyond=beyond) if corpus else None
         except InputError as error:
-            end = CorpusProgress(problem=str(error))
+            end = CorpusProgress(corpus=earlier, problem=str(error))
         except Exception as error:  # the page says so; everything else of the model works
             log.warning("The corpus of %s failed.", model.name, exc_info=True)
-            end = CorpusProgress(problem=type(error).__name__)
+            end = CorpusProgress(corpus=earlier, problem=type(error).__name__)
         if end:
             self._set(model, visitor, job, end)
 

@@ -8,7 +8,10 @@ import letters_model
 import numpy as np
 import pytest
 
+import core
 from core.analysis.heads.corpus import SHUFFLED, UNTRAINED, head_corpus
+from core.analysis.heads.corpus_writes import head_writes
+from core.errors import InputError
 from core.reading import bounds, corpus_jobs
 from core.reading.corpus_jobs import CorpusJobs
 from core.training.recipe import untrained
@@ -61,4 +64,18 @@ def test_a_newer_reading_ends_the_older_and_odd_lines_are_refused(protein, monke
     found = ended(jobs, protein, "Ana")
     assert found.corpus is not None and found.corpus.n == 3 and found.beyond == 2
     jobs.begin(protein, [" ", ""], "Ana")
-    assert "There is no text to read" in ended(jobs, protein, "Ana").problem
+    refused = ended(jobs, protein, "Ana")
+    assert "There is no text to read" in refused.problem and refused.corpus is found.corpus
+    jobs.begin(protein, [" "], "Ben")
+    assert ended(jobs, protein, "Ben").corpus is None
+
+
+def test_lines_are_read_by_a_model_without_a_residual_stream_and_cut_at_the_context():
+    recurrent, jobs = core.open_model("bahdanau-en-es"), CorpusJobs()
+    jobs.begin(recurrent, ["The cat sleeps.", "word " * 200_000], "Ana")
+    found = ended(jobs, recurrent, "Ana")
+    assert not found.problem and found.corpus is not None and found.corpus.n == 2
+    heads = found.corpus.kinds["alignment"]
+    assert heads.n == 2 and heads.writes is None and len(found.corpus.texts[1].text) <= corpus_jobs.LETTERS
+    with pytest.raises(InputError, match="does not reach a score of words"):
+        head_writes(recurrent, found.corpus.texts, "alignment", heads, 0, 0)

@@ -120,7 +120,7 @@ def draw_drawing(text: str, head: Head, row: int, key: str) -> None:
     run, place = model_run.run(Selection(head.model, text)), head.place
     weights = run.attention(place.kind).weights[place.layer, place.head]
     origin.tell(**vars(place), model=head.model, text=text)
-    patches.on_patches(run, weights, key=key, selected=row, height=160 if state.presenting() else 220).show()
+    patches.on_patches(run, weights, key=key, selected=row, height=100 if state.presenting() else 220).show()
 
 
 def _texts(evidence: Evidence, head: Head, scores: np.ndarray) -> None:

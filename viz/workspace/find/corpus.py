@@ -161,7 +161,7 @@ def _choice(measured: Mapping[str, HeadHabits], head: Head, selection: Selection
             key=key,
             format_func=lambda place: f"{place}, {measured[kind].label(place.layer, place.head)}",
             on_change=choose,
-            width=320,
+            width=420,
         )
 
 
@@ -274,6 +274,7 @@ def rows_table(rows: Sequence[CorpusRow], writes: HeadWrites | None = None, *, t
 
 
 def _raised(words: Sequence[WordScore]) -> str:
+    words = words[:1] if state.presenting() else words
     return ", ".join(f"{_word(one.word)}\u00a0:gray[:small[{signed(one.added, '+.1f')}]]" for one in words)
 
 

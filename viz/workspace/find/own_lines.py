@@ -7,9 +7,10 @@ import streamlit as st
 from core.model import Model
 from core.reading import corpus_jobs
 from core.reading.corpus_jobs import LINES, TOKENS, CorpusProgress
+from viz.labels import literal
 from viz.shell import errors
 from viz.widgets import engine_client, page_parts
-from viz.workspace.shared.text_file import lines_of
+from viz.workspace.shared.text_file import file_lines
 
 TYPED, FILE = "find.own.lines", "find.own.file"
 BEAT = 1.0
@@ -26,7 +27,8 @@ def show_progress(model: Model) -> None:
     if (standing := progress(model)) and not standing.over:
         st.fragment(_running, run_every=BEAT)(model)
     elif standing and standing.problem:
-        st.info(f"Your lines could not be read: {standing.problem}")
+        kept = " The lines that were read before are shown." if standing.corpus else ""
+        st.info(literal(f"Your lines could not be read: {standing.problem}{kept}"))
 
 
 def show_form(model: Model) -> None:
@@ -54,8 +56,7 @@ def _form(model: Model, standing: CorpusProgress | None) -> None:
         f"One text per line, up to {LINES} lines, {TOKENS} tokens of each. All heads are measured on them, and again on their words shuffled. They stay in this visit."
     )
     typed = st.text_area("Texts, one per line", key=TYPED, height=160)
-    given = st.file_uploader("Or a text file, one text per line", type=["txt", "tsv", "csv"], key=FILE)
-    lines = [*typed.splitlines(), *(lines_of(given.getvalue()) if given else ())]
+    lines = [*typed.splitlines(), *file_lines(FILE)]
     filled = any(line.strip() for line in lines)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.button(

@@ -83,15 +83,20 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
             for name, table in tables.items()
             if name != LAYER and (name in (x, y) or not state.presenting())
         ]
-        page_parts.dataframe(
-            pd.DataFrame(rows, columns=["measure", "score", "untrained"])
-            .round(2)
-            .dropna(axis="columns", how="all"),
-            hide_index=True,
-            height="content" if state.presenting() else 320,
-            key="find.scatter.scores",
-            column_config={"measure": st.column_config.TextColumn(width=176)},
-        )
+        if state.presenting():
+            for measure, score, untrained in rows:
+                control = "" if np.isnan(untrained) else f" :gray[(untrained {number(untrained, 3)})]"
+                st.markdown(f"{measure}: **{number(score, 3)}**{control}")
+        else:
+            page_parts.dataframe(
+                pd.DataFrame(rows, columns=["measure", "score", "untrained"])
+                .round(2)
+                .dropna(axis="columns", how="all"),
+                hide_index=True,
+                height=320,
+                key="find.scatter.scores",
+                column_config={"measure": st.column_config.TextColumn(width=176)},
+            )
         if corpus and not state.presenting():
             pool.corpus_button("find.scatter.corpus")
         tiles.look_link(head, "Open in Look", selection)

@@ -177,7 +177,8 @@ def _pair(clean: Run, corrupted: Run) -> Pair:
         return found
     model, first = clean.model, found.target
     words = model.main_output == "logits"
-    spots = st.columns([2, 1, 1, 1] if words else 2 if model.whole_input else [2, 1, 1])
+    with st.container(key="importance.patch.asks"):
+        spots = st.columns([2, 1, 1, 1] if words else 2 if model.whole_input else [2, 1, 1])
     row = first.row
     if not model.whole_input:
         rows = [

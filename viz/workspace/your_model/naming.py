@@ -9,7 +9,7 @@ from core.reading import surveys
 from core.reading.surveys import LINES, SurveyProgress
 from viz.labels import literal, percent
 from viz.widgets import engine_client, page_parts
-from viz.workspace.shared.text_file import lines_of
+from viz.workspace.shared.text_file import file_lines
 
 TYPED, FILE = "your_model.lines", "your_model.file"
 
@@ -33,8 +33,7 @@ def _form(model: Model) -> None:
         f"The names of heads come from English sentences. With texts that this model was made for they say more: one text per line, in any language or notation, up to {LINES} lines. They stay in this visit."
     )
     typed = st.text_area("Texts, one per line", key=TYPED, height=160)
-    given = st.file_uploader("Or a text file, one text per line", type=["txt", "tsv", "csv"], key=FILE)
-    lines = [*typed.splitlines(), *(lines_of(given.getvalue()) if given else ())]
+    lines = [*typed.splitlines(), *file_lines(FILE)]
     filled = any(line.strip() for line in lines)
 
     def name_heads() -> None:
