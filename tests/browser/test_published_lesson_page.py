@@ -74,6 +74,8 @@ def walk(page: Any) -> tuple[int, int]:
         for at in range(pictures.count()):
             expect(pictures.nth(at)).to_have_attribute("data-drawn", re.compile(".+"))
         drawn += pictures.count() > 0
+        if not pictures.count():
+            expect(page.locator("#unseen")).to_contain_text("This stop cannot be recorded")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"stop {number} is cut"
         page.keyboard.press("PageDown")
     expect(page.locator("#finished")).to_be_visible()
@@ -143,7 +145,8 @@ def test_a_lesson_is_walked_from_files_and_from_a_server_that_has_gone(
 ) -> None:
     folder = published(name)
     stops, drawn = walk(reader((folder / "index.html").as_uri(), viewport={"width": 1920, "height": 1080}))
-    assert drawn == stops == walk(reader(folder.with_name(f"{name}.html").as_uri(), color_scheme="dark"))[1]
+    assert drawn == stops - (name == "vision"), "one of its steps has a table alone"
+    assert walk(reader(folder.with_name(f"{name}.html").as_uri(), color_scheme="dark")) == (stops, drawn)
     with served(folder) as url:
         page = reader(f"{url}/index.html")
         page.evaluate("async () => { await navigator.serviceWorker.ready; }")

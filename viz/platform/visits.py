@@ -61,10 +61,12 @@ def visit_from_thread(slug: str, query: str = "", state: Mapping[str, Any] | Non
 
 def _visit_without_server(slug: str, query: str, state: Mapping[str, Any] | None) -> dict[str, Any]:
     """Draw a page by Streamlit's test framework, for a command; never in a server, whose runtime it would replace."""
-    from streamlit.testing.v1 import AppTest  # imports the test framework, which a server does not need
+    from streamlit.components.v2.component_manager import BidiComponentManager
+    from streamlit.testing.v1 import AppTest  # both here, for a server needs neither
 
     logging.getLogger(script_run_context.__name__).disabled = True  # it misses a browser
     page = AppTest.from_string(_SCRIPT.format(slug=slug), default_timeout=LONGEST)
+    page._bidi_component_manager = BidiComponentManager()  # else all installed packages are searched for components
     for name, value in parse_qsl(query, keep_blank_values=True):
         page.query_params[name] = value
     for name, value in (state or {}).items():

@@ -110,7 +110,7 @@ async function show(to, focus = false) {
     const none = !stop.phases.some(({ pictures }) => pictures.length);
     at("unseen").hidden = !none && !stop.unseen;
     at("unseen").textContent = none
-      ? `This stop cannot be recorded: the page \u201c${stop.title}\u201d draws or computes only in the full app, at ${stop.link}`
+      ? `This stop cannot be recorded: what \u201c${stop.title}\u201d shows here is only in the full app, at ${stop.link}`
       : `The page \u201c${stop.title}\u201d shows more in the full app, at ${stop.link}`;
     drawPhase(stop, at("questions"));
     if (!kept.seen.includes(current)) kept.seen.push(current);
