@@ -50,7 +50,7 @@ def test_a_circle_of_links_is_refused_alone(shelved, file):
 
 def test_a_circle_in_the_place_of_the_weights_is_listed_with_its_problem(shelved):
     circle(shelved / "model.safetensors")
-    assert "model.safetensors is not a file" in local()["broken"].problem
+    assert "not a file" in local()["broken"].problem
 
 
 def test_a_circle_in_the_place_of_a_history_says_so(shelved):
@@ -97,7 +97,7 @@ def test_whatever_one_folder_does_the_others_are_listed(shelved, monkeypatch, er
     found = local()
     assert found["good"].ok
     assert not found["broken"].ok
-    assert "broken cannot be read" in found["broken"].problem
+    assert "cannot be read" in found["broken"].problem
     assert "/home" not in found["broken"].problem
 
 

@@ -128,4 +128,4 @@ def test_a_config_of_all_kinds_at_once_costs_little():
         said |= {key: value for key, value in folder(name)[0].items() if not key.startswith("rope_")}
     deep = {key: 512 for key in said if key.endswith(("layers", "n_layer"))}
     entries = {f"x.{i}.weight": Entry(Path("w"), "F32", (4, 4)) for i in range(600)}
-    assert "no kind that is read here" in problem({**said, **deep, "model_type": None}, entries)
+    assert "no kind" in problem({**said, **deep, "model_type": None}, entries)

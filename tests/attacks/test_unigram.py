@@ -80,13 +80,13 @@ def test_a_table_that_is_none_is_refused(case):
 
 @pytest.mark.parametrize("case", LEADS_OUT)
 def test_a_table_that_leads_out_of_itself_is_refused(case):
-    assert "leads out of itself" in said(table({b"W": "w"}, units=LEADS_OUT[case]))
+    assert "out of itself" in said(table({b"W": "w"}, units=LEADS_OUT[case]))
 
 
 def test_what_a_leaf_points_to_must_be_there_whole_and_short():
     beyond = table({b"W": "w"}, units={512: 1 << 31 | 5000})
-    assert "nothing that is there" in said(beyond)
-    assert "cuts a letter in two" in said(table({b"W": "é"}, units={512: 1 << 31 | 1}))
+    assert "nothing that is" in said(beyond)
+    assert "cuts a letter" in said(table({b"W": "é"}, units={512: 1 << 31 | 1}))
     assert "more than 18 letters" in said(table({b"W": "w" * 19}))
 
 

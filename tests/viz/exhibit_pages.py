@@ -10,7 +10,7 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-import pyarrow as pa
+from drawn_layers import all_rows, drawn_rows, find_layers
 from streamlit.testing.v1 import AppTest
 
 PLACEHOLDER = re.compile(r"\{[A-Za-z_]+(?:[.\[][^{}\s]*)?\}")
@@ -69,27 +69,18 @@ def plain(values: Any) -> np.ndarray:
 
 
 def chart(test: AppTest, place: int = 0) -> list[list[dict[str, Any]]]:
-    """The rows that each layer of an Altair chart draws."""
-    proto = test.get("vega_lite_chart")[place].proto
-    spec, named = (
-        json.loads(proto.spec),
-        {table.name: pa.ipc.open_stream(table.data.data).read_all().to_pylist() for table in proto.datasets},
-    )
-    found = [
-        layer.get("data", spec.get("data")) for layer in spec["layer"][:-1]
-    ]  # the last draws nothing: it holds the table
-    return [data["values"] if "values" in data else named[data["name"]] for data in found]
+    """Return the rows of all layers of an Altair chart of the page."""
+    return [each["data"]["values"] for each in find_layers(test, place=place)]
 
 
 def layers(figure: alt.TopLevelMixin) -> list[list[dict[str, Any]]]:
-    """The same of a chart that stands on no page."""
-    tree = figure.to_dict()
-    return [layer.get("data", tree.get("data", {}))["values"] for layer in tree["layer"]]
+    """Return the same of a chart that stands on no page."""
+    return [each["data"]["values"] for each in find_layers(figure)]
 
 
 def bar_labels(test: AppTest, place: int = 0) -> list[str]:
     """Return the labels of the bars that a page draws with viz.charts.marks."""
-    return [bar["label"] for bar in chart(test, place)[0]]
+    return [bar["label"] for bar in drawn_rows(test, mark="bar", place=place)]
 
 
 def bar_values(figure: alt.TopLevelMixin) -> list[float]:
@@ -101,7 +92,7 @@ def lanes(test: AppTest, place: int = 0) -> list[np.ndarray]:
     """The numbers of each lane of bars, as they stand under the pointer."""
     found: list[list[float]] = []
     last = np.inf
-    for bar in chart(test, place)[3]:
+    for bar in drawn_rows(test, "shade", place=place):
         if not 0 < bar["x"] - last < 1.05:
             found.append([])
         found[-1].append(float(bar["value"].replace(",", "").replace("−", "-")))
@@ -111,13 +102,13 @@ def lanes(test: AppTest, place: int = 0) -> list[np.ndarray]:
 
 def covers(test: AppTest, place: int = 0) -> int:
     """How many lanes of bars are still covered."""
-    return len(chart(test, place)[4])
+    return sum(row["text"] == "?" for row in all_rows(test, "text", place=place))
 
 
 def token_rows(test: AppTest, place: int = 0) -> dict[str, list[str]]:
     """The exact texts of each row of tokens by its name."""
     found: dict[str, list[str]] = {}
-    for cell in chart(test, place)[0]:
+    for cell in drawn_rows(test, mark="rect", place=place):
         found.setdefault(cell["row"], []).append(cell["exact"])
     return found
 

@@ -9,7 +9,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import bar_labels, chart, drawn, said
+from drawn_layers import all_rows, drawn_rows
+from exhibit_pages import bar_labels, drawn, said
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
@@ -55,11 +57,11 @@ def test_the_tables_have_the_numbers_of_the_slides_and_break_even_where_they_sho
     before = page(1)
     assert not before.exception and asked(before, "even")[3] == pytest.approx(30522 * 768 / (30522 + 768))
     assert "V × H = 23,440,896" in said(before) and "4,005,120" not in said(before)
-    assert [row["said"] for row in chart(before)[1]] == ["V × H = 23,440,896", "?"]
+    assert {"V × H = 23,440,896", "?"} <= {row["said"] for row in all_rows(before, "said", mark="text")}
     told = commit(before, "even")
     assert "3,906,816 + 98,304 = 4,005,120: 5.85 times fewer" in said(told)
     assert "E = V·H / (V + H) = 749.1" in said(told)
-    boxes = chart(told)[0]
+    boxes = drawn_rows(told, "of")
     areas = [(box["right"] - box["x"]) * (box["bottom"] - box["y"]) for box in boxes]
     assert areas == pytest.approx([23_440_896, 3_906_816, 98_304])  # to scale: an area is a count
 
@@ -67,7 +69,7 @@ def test_the_tables_have_the_numbers_of_the_slides_and_break_even_where_they_sho
 @pytest.mark.slow
 def test_sliders_move_the_counts_and_a_wide_table_is_told():
     wide = commit(page(1, E="1000"), "even")
-    assert "times as many: E is above 749.1" in said(wide)
+    assert states(said(wide), "749.1")
     large = commit(page(1, H="4096"), "even")
     assert "125,018,112" in said(large) and "4,431,104" in said(large)
     odd = page(1, E="0", V="-7", H="none")
@@ -81,17 +83,17 @@ def test_four_choices_with_counts_and_the_same_memory(shared):
     before = page(2, shared=shared)
     assert not before.exception and "7,087,872" not in said(before)
     assert bar_labels(before, 1) == ["85,054,464"]
-    cells = chart(before)[0]
+    cells = drawn_rows(before, "layer")
     for part, of in (("attention", "self_attn"), ("feed-forward", "ffn")):
         row = [cell for cell in cells if cell["of"].endswith(part)]
         assert len(row) == 12
         assert len({cell["address"] for cell in row}) == (1 if of in SHARED[shared] else 12)
         assert len({cell["said"] for cell in row}) == (1 if of in SHARED[shared] else 12)
     found = 12 if "ffn" in SHARED[shared] else 1
-    assert f"appears in {found} of 12 layers" in said(before)
+    assert states(said(before), f"{found} of 12 layers")
     told = page(2, shared=shared, state={f"predict:{SLUG}fewest.Base": "feed-forward"})
     layers, whole, theirs = maths.counted(shared)
-    assert f"The layers have {layers:,} parameters, the whole network {whole:,}" in said(told)
+    assert states(said(told), f"{layers:,} parameters", f"{whole:,}")
     assert f"{theirs / whole:.2f} times as many" in said(told) and theirs == 109_482_240
     bars = bar_labels(told, 1)
     assert bars == [f"{maths.counted(choice)[0]:,}" for choice in NAMES]
@@ -115,7 +117,7 @@ def test_how_alike_the_layers_are_is_measured_on_the_visitors_sentence():
             (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
             for a, b in pairwise(hidden)
         ]
-        rows = [row for row in chart(test, 2)[0] if row["line"] == name]
+        rows = [row for row in drawn_rows(test, mark="line", place=2) if row["line"] == name]
         assert [row["y"] for row in rows] == pytest.approx([float(each.mean()) for each in cosines], abs=1e-5)
 
 
@@ -128,7 +130,7 @@ def test_pairs_of_both_tasks_stand_side_by_side_and_a_bag_of_words_tells_one():
     assert percent(learned[pairs.NEXT].held_out) not in said(before)
     for place, task in enumerate(pairs.TASKS):
         right, wrong = pairs.drawn(task, Params().draw)
-        shown = [row["said"] for row in chart(before, place)[0]]
+        shown = [row["said"] for row in drawn_rows(before, mark="rect", place=place)]
         assert shown == [right.first, right.second, wrong.first, wrong.second]
     told = commit(before, "order")
     assert learned[pairs.ORDER].held_out == 0.5 and learned[pairs.NEXT].held_out > 0.7

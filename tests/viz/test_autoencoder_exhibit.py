@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exhibit_pages import chart, drawn, said
+from drawn_layers import all_rows, drawn_rows, find_layers
+from exhibit_pages import drawn, said
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 from core.errors import InputError
@@ -26,7 +28,7 @@ def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> A
 
 
 def notes(test: AppTest) -> list[str]:
-    return [note["text"] for note in chart(test)[5]]
+    return [note["text"] for note in drawn_rows(test, "text")]
 
 
 @pytest.mark.slow
@@ -59,7 +61,11 @@ def test_the_elephant_becomes_the_word_of_four_languages():
 
 def test_the_picture_is_the_context_of_the_run():
     data = exhibit.compute(Params(word="queen", p=5))
-    tiles, _, _, bars, *_ = chart(page(step="2", word="queen", p="5"))
+    test = page(step="2", word="queen", p="5")
+    tiles = drawn_rows(test, "value", mark="rect")
+    (bars,) = (
+        rows for each in find_layers(test, mark="rect") if "name" in (rows := each["data"]["values"])[0]
+    )
     assert len(data.context) == 5 and [bar["name"] for bar in bars] == ["c1", "c2", "c3", "c4", "c5"]
     np.testing.assert_allclose([bar["value"] for bar in bars], data.context)
     np.testing.assert_allclose(
@@ -103,14 +109,17 @@ def test_letters_come_back_as_the_truncated_decomposition_says():
     assert list(data.exits) == ["plain", "bold", "slanted", "framed"] and data.lost == pytest.approx(FLOOR[6])
     made, entry = np.asarray(data.exits["plain"]), glyphs()[letters().index("S")].reshape(7, 5)
     wrong = int(((made > 0.5) != (entry > 0.5)).sum())
-    tiles, dots, *_ = chart(test)
-    assert not tiles and [dot["value"] for dot in dots[:35]] == entry.ravel().tolist()
+    dots = drawn_rows(test, "value", mark="square")
+    assert (
+        not drawn_rows(test, "value", mark="rect")
+        and [dot["value"] for dot in dots[:35]] == entry.ravel().tolist()
+    )
     np.testing.assert_allclose(
         [dot["value"] for dot in dots[35:]],
         np.concatenate([np.ravel(made) for made in data.exits.values()]),
         atol=1e-6,
     )
-    assert f"{wrong} of the S's 35 dots" in said(test) and f"{percent(FLOOR[6], 2)} is lost" in said(test)
+    assert states(said(test), wrong, "35 dots") and f"{percent(FLOOR[6], 2)} is lost" in said(test)
     whole = compression.letter("S", 24)
     np.testing.assert_allclose(whole.exits["plain"], entry, atol=1e-8)
 
@@ -119,14 +128,20 @@ def test_letters_come_back_as_the_truncated_decomposition_says():
 def test_the_error_is_drawn_against_the_size_and_learning_reaches_it():
     """C003."""
     test = page(step="5", p="7")
-    assert not test.exception and len(test.get("vega_lite_chart")) == 1 and chart(test)[:3] == [[], [], []]
+    assert (
+        not test.exception
+        and len(test.get("vega_lite_chart")) == 1
+        and not all_rows(test, mark="line")
+        and not all_rows(test, mark="point")
+    )
     data = compression.loss(7, 0)
     np.testing.assert_allclose(data.floors["letters, 35 dots"], FLOOR, atol=1e-12)
     assert all(loss == pytest.approx(FLOOR[p], abs=2e-3) for p, loss in data.learned.items()) and set(
         data.learned
     ) == set(range(1, 25))
     test.button(key="predict:autoencoder.size:commit").click().run()
-    lines, dots, here, cover, _ = chart(test)
+    lines, dots = drawn_rows(test, "name", mark="line"), drawn_rows(test, "name", mark="point")
+    here, cover = drawn_rows(test, mark="point", without=["name"]), all_rows(test, mark="text")
     np.testing.assert_allclose(
         [row["y"] for row in lines if row["name"] == "letters, 35 dots"], 100 * FLOOR, atol=1e-9
     )
@@ -145,13 +160,12 @@ def test_the_last_question_has_the_runs_answer():
     assert f"with {enough} {percent(FLOOR[enough], 2)}" in said(
         test
     ) and f"With {enough - 1} numbers {percent(FLOOR[enough - 1], 2)}" in said(test)
-    assert f"smallest possible loss of the letters is {percent(FLOOR[8], 2)}" in said(test)
+    assert states(said(test), percent(FLOOR[8], 2))
 
 
 def test_the_words_name_the_list_as_it_is():
-    assert (
-        f"the {len(TAUGHT)} words of our list; words outside it ({', '.join(concepts.UNTAUGHT[:4])} and others)"
-        in exhibit.EXHIBIT.text.steps[1].look
+    assert states(
+        exhibit.EXHIBIT.text.steps[1].look, f"{len(TAUGHT)} words", ", ".join(concepts.UNTAUGHT[:4])
     )
 
 
@@ -166,4 +180,3 @@ def test_that_so_many_numbers_lose_nothing_is_not_sold_as_a_finding():
     """Letters around their mean span one dimension less than there are letters, whatever they show."""
     data = compression.letter_data()
     assert len(data.floor()) - 1 <= len(data.rows) - 1
-    assert "it is the concept" not in " ".join(step.says for step in exhibit.EXHIBIT.text.steps)

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import bar_labels, chart, drawn, said
+from drawn_layers import drawn_rows
+from exhibit_pages import bar_labels, drawn, said
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
@@ -78,19 +80,19 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     assert values[0] == 1 and values[1] == 1 and values[-1] < 1 and found.places[0] == found.places[1]
     before = page()
     assert not before.exception and asked(before, "two")[3] == pytest.approx(max(values[-1], 0), abs=1e-5)
-    assert [row["label"] for row in chart(before)[0]] == ["1.000"] and "farthest apart" not in said(before)
+    assert [row["label"] for row in drawn_rows(before, mark="line")] == ["1.000"] and "farthest" not in said(
+        before
+    )
     told = commit(before, "two")
-    assert [row["y"] for row in chart(told)[0]] == pytest.approx(list(values))
-    assert "the same position: 1.000 before the first layer" in said(
-        told
-    ) and f"end at {values[-1]:.3f}" in said(told)
+    assert [row["y"] for row in drawn_rows(told, mark="line")] == pytest.approx(list(values))
+    assert states(said(told), "1.000 before") and f"end at {values[-1]:.3f}" in said(told)
     other = page(two="She put her money in the bank.")
     again = contextual_vectors.uses(
         bert(), (senses.DOCUMENTS[0], "She put her money in the bank."), "bank"
     ).by_layer()
     assert asked(other, "two")[3] == pytest.approx(max(again[-1], 0), abs=1e-5) and again[0] == 1 > again[1]
     same = commit(page(two=senses.DOCUMENTS[0]), "two")
-    assert {row["label"] for row in chart(same)[0]} == {"1.000"}
+    assert {row["label"] for row in drawn_rows(same, mark="line")} == {"1.000"}
     other.pills(key=SLUG + "ready").set_value("{2}: {0} / {1}".format(*words.EXAMPLES[3])).run()
     assert other.session_state["atlas.chosen"][SLUG + "word"] == "see" and not other.exception
 
@@ -103,44 +105,44 @@ def test_the_matrix_of_many_sentences_and_the_visitors_own():
     kinds = [kind for _, kind in held.uses]
     right = contextual_vectors.agree(found.cosines(-1)[:8, :8], kinds)
     before = page(2, own=own, layer="3")
-    assert asked(before, "many.bank")[3] == right and {cell["label"] for cell in chart(before)[0]} == {"?"}
+    assert asked(before, "many.bank")[3] == right and {
+        cell["label"] for cell in drawn_rows(before, "value")
+    } == {"?"}
     told = commit(before, "many.bank")
     np.testing.assert_allclose(
-        [cell["value"] for cell in chart(told)[0]], found.cosines(3).ravel(), atol=1e-4
+        [cell["value"] for cell in drawn_rows(told, "value")], found.cosines(3).ravel(), atol=1e-4
     )
     same, other = contextual_vectors.kept_apart(found.cosines(3)[:8, :8], kinds)
-    assert (
-        f"At “after L1” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two"
-        in said(told)
+    assert states(said(told), f"“after L1” {same:.3f}", f"{other:.3f}")
+    assert states(said(told), contextual_vectors.nearest(found.cosines(3))[-1] + 1) and states(
+        said(told), "9 (yours)"
     )
-    assert f"Yours is nearest to {contextual_vectors.nearest(found.cosines(3))[-1] + 1} " in said(
-        told
-    ) and "9 (yours)  We went to the bank today." in said(told)
     table = commit(page(2, layer="0"), "many.bank")
-    assert {cell["label"] for cell in chart(table)[0]} == {"1.00"}
+    assert {cell["label"] for cell in drawn_rows(table, "value")} == {"1.00"}
 
 
 def test_the_map_and_the_one_vector_of_the_table():
     held = senses.WORDS["letter"]
     found = contextual_vectors.uses(bert(), [text for text, _ in held.uses], "letter")
     test = page(3, which="letter", layer="2")
-    places = np.array([[row["x"], row["y"]] for row in chart(test)[0]])
+    places = np.array([[row["x"], row["y"]] for row in drawn_rows(test, "kind")])
     shares = np.linalg.svd(found.vectors[2] - found.vectors[2].mean(0), compute_uv=False) ** 2
     assert places.shape == (
         8,
         2,
-    ) and f"the two directions account for {percent(shares[:2].sum() / shares.sum())}" in said(test)
-    assert [row["kind"] for row in chart(test)[0]] == [held.meanings[kind] for _, kind in held.uses]
-    assert "all points lie on each other" in said(page(3, layer="0"))
+    ) and states(said(test), percent(shares[:2].sum() / shares.sum()))
+    assert [row["kind"] for row in drawn_rows(test, "kind")] == [held.meanings[kind] for _, kind in held.uses]
+    at_input = {(row["x"], row["y"]) for row in drawn_rows(page(3, layer="0"), "kind")}
+    assert len(at_input) == 1, "before the first layer all uses have one vector"
     before, told = page(4, which="letter"), page(4, which="letter", guess=("static.letter", "alphabet"))
     assert asked(before, "static.letter")[2] == "alphabet" and set(bar_labels(before)) == {"?"}
     means = [
-        np.mean([row["value"] for row in chart(told)[0] if row["name"].endswith(f"({meaning})")])
+        np.mean([row["value"] for row in drawn_rows(told, "value") if row["name"].endswith(f"({meaning})")])
         for meaning in held.meanings
     ]
-    assert f"mean cosine {means[0]:.3f} with “post”, {means[1]:.3f} with “alphabet”" in said(told)
+    assert states(said(told), f"{means[0]:.3f}", "“post”", f"{means[1]:.3f}", "“alphabet”")
     same, other = contextual_vectors.kept_apart(found.cosines(-1), [kind for _, kind in held.uses])
-    assert f"{same:.3f} between uses of one meaning, {other:.3f} between the two" in said(told)
+    assert states(said(told), f"{same:.3f}", f"{other:.3f}")
 
 
 @pytest.mark.slow
@@ -160,7 +162,7 @@ def test_sentences_and_what_is_nearer():
     classified = {how: topics.classified(how) for how in contextual_vectors.HOWS}
     assert asked(before, "whole")[3] == classified["[CLS]"].right
     told = commit(before, "whole")
-    assert f"by cosine alone {wins[contextual_vectors.HOWS[1]]} of 10 are nearer" in said(told)
+    assert states(said(told), f"{wins[contextual_vectors.HOWS[1]]} of 10")
     assert all(f"{found.right} of {found.n}" in said(told) for found in classified.values())
     mine = commit(page(5, how=contextual_vectors.HOWS[2], sentence="It was very cold!"), "whole")
     texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.alike)]

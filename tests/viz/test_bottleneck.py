@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 from deep import deep
-from exhibit_pages import chart
+from drawn_layers import all_rows, drawn_rows, find_layers, layer
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 import core
@@ -45,7 +46,7 @@ def said(test: AppTest) -> str:
 
 def written(test: AppTest, row: int) -> list[str]:
     """The letters in a row of tiles."""
-    return [tile["text"] for tile in chart(test)[3] if tile["row"] == row]
+    return [tile["text"] for tile in drawn_rows(test, "ink") if tile["row"] == row]
 
 
 def right_of(cell: str, word: str, attends: bool = False) -> tuple[int, str]:
@@ -93,8 +94,9 @@ def test_nothing_is_given_away_before_the_guess():
     )
     assert written(test, 1) == list(wrote)
     wrong = [place for place, letter in enumerate(wrote) if letter != WORD[place : place + 1]]
-    assert [round((frame["left"] + frame["right"]) / 2) for frame in chart(test)[2]] == wrong
-    assert [tile["shade"] for tile in chart(test)[1]] == pytest.approx(
+    boxes = [each["data"]["values"] for each in find_layers(test, mark="rect", without=["shade"])]
+    assert wrong in [[round((frame["left"] + frame["right"]) / 2) for frame in frames] for frames in boxes]
+    assert [tile["shade"] for tile in drawn_rows(test, "shade")] == pytest.approx(
         exhibit.compute(Params(WORD, "lstm")).one.chances[: len(wrote)]
     )
 
@@ -112,11 +114,8 @@ def test_another_word_has_another_answer():
 def test_reading_goes_letter_by_letter_from_both_ends():
     """C004."""
     test = page(2, state={}, read="3")
-    assert (
-        "After 3 of 9 letters: the state from the left has read “att”, the one from the right “noi”"
-        in said(test)
-    )
-    tiles = chart(test)[0]
+    assert states(said(test), "3 of 9 letters", "“att”", "“noi”")
+    tiles = drawn_rows(test, "value")
     assert [(tile["lane"], tile["place"]) for tile in tiles] == [
         (0, 0),
         (0, 1),
@@ -125,9 +124,9 @@ def test_reading_goes_letter_by_letter_from_both_ends():
         (1, 7),
         (1, 8),
     ]
-    states = exhibit.compute(Params(WORD)).one.read_states
+    read = exhibit.compute(Params(WORD)).one.read_states
     for tile in tiles:
-        np.testing.assert_allclose(tile["value"], states[tile["place"]][32 * tile["lane"] :][:32], atol=1e-4)
+        np.testing.assert_allclose(tile["value"], read[tile["place"]][32 * tile["lane"] :][:32], atol=1e-4)
 
 
 def test_writing_says_the_letter_and_its_probability():
@@ -140,10 +139,7 @@ def test_writing_says_the_letter_and_its_probability():
 
 def test_looking_back_counts_both():
     test = page(4, cell="gru")
-    assert (
-        f"From one vector {right_of('gru', WORD)[0]} of 9 are right, with attention {right_of('gru', WORD, attends=True)[0]}"
-        in said(test)
-    )
+    assert states(said(test), f"{right_of('gru', WORD)[0]} of 9", right_of("gru", WORD, attends=True)[0])
 
 
 def test_quality_over_length_is_what_ships_with_the_six_models():
@@ -156,7 +152,8 @@ def test_quality_over_length_is_what_ships_with_the_six_models():
     assert (
         f"20 letters: {percent(one[20])} and {percent(looks[20])}" in said(test) and looks[20] - one[20] > 0.4
     )
-    _, line, dots, own, *_ = chart(test)
+    line, dots = drawn_rows(test, "strong"), drawn_rows(test, mark="circle")
+    own = all_rows(test, mark="point")
     assert line == dots and {(row["name"], row["dashed"]) for row in line} == {
         (f"{cell}, {how}", how == "one vector")
         for cell in ("RNN", "LSTM", "GRU")
@@ -180,9 +177,9 @@ def test_the_slopes_are_those_of_autograd():
     place = reach.reach(core.open_model("copy-rnn"), [WORD]).whole[0]
     kept = copies.by_place("rnn")
     begins, ends = percent(kept.right[:5].mean()), percent(kept.right[-5:].mean())
-    assert f"{begins} of the first 5 letters right, but {ends} of the last 5" in said(test)
+    assert states(said(test), f"{begins} of the", "5 letters", f"{ends} of the")
     assert f"rank correlation of {kept.agreement:.2f}" in said(test)
-    drawn = [row for row in chart(test)[1] if row["name"] == "RNN"]
+    drawn = [row for row in drawn_rows(test, mark="circle") if row["name"] == "RNN"]
     above = [row["value"] for row in drawn if row["at"].split()[-1].startswith("letter")]
     assert above == pytest.approx(sizes[: len(above)].tolist()) and len(above) == int(
         (sizes >= 10**-8.3).sum()
@@ -216,22 +213,16 @@ def test_the_lines_to_take_away_run():
 @pytest.mark.slow
 def test_the_figures_as_data():
     drawn = letters([Row("<b>", "ab"), Row("w", "ax", [0.9, 0.4], [False, True])])
-    layers = [layer["data"]["values"] for layer in drawn.to_dict()["layer"]]
-    assert (
-        layers[4][0]["text"] == "<b>"
-        and len(layers[2]) == 1
-        and [len(tiles) for tiles in layers[:2]] == [2, 2]
-    )
+    boxes = [len(each["data"]["values"]) for each in find_layers(drawn, mark="rect")]
+    assert "<b>" in [row["text"] for row in all_rows(drawn, "text")] and sorted(boxes) == [1, 2, 2]
     tiles = unrolled([Lane("h", np.arange(24.0).reshape(3, 8), "abc", shown=2)])
-    found = tiles.to_dict()["layer"][0]["data"]["values"]
+    found = drawn_rows(tiles, "value")
     assert [tile["value"] for tile in found] == [list(range(8)), list(range(8, 16))] and {
         (tile["rows"], tile["columns"]) for tile in found
     } == {(4, 2)}
     curve = Curve("a", [(1, 0.9), (2, 0.1)], 0)
-    assert (
-        quality([curve], trained=20).to_dict()["layer"][1]["encoding"]["x"]["title"] == "letters in the word"
-    )
-    below = slopes([curve], [curve], "abc", titles=("p", "q")).to_dict()["layer"][2]["data"]["values"]
-    assert [row["text"] for row in below][-3:] == ["a", "b", "c"]
+    assert "letters" in layer(quality([curve], trained=20), "x", mark="line")["encoding"]["x"]["title"]
+    below = all_rows(slopes([curve], [curve], "abc", titles=("p", "q")), "text")
+    assert {"a", "b", "c"} <= {row["text"] for row in below}
     for each in (drawn, tiles):
         json.loads(each.to_json())

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from letters_model import PROTEINS, acids, model
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 from test_pages import words
 from tiny_models import _unmeasured
@@ -85,7 +86,7 @@ def test_look_opens_without_a_promise(brought, monkeypatch):
     said = words(test)
     for ours in ("A telling error", "Ella tiene", "The opening picture", "Something went wrong"):
         assert ours not in said
-    assert ("Type a sentence above" in said) == (brought.name in ("protein", "genes"))
+    assert ("Type a sentence" in said) == (brought.name in ("protein", "genes"))
     offers = any("Try a sentence" in str(popover.proto) for popover in test.get("popover"))
     assert offers == bool(presets.fitting(brought))
 
@@ -118,7 +119,7 @@ def test_it_reads_as_much_as_its_context_and_the_work_allow(kind, n_ctx, monkeyp
     fewer = bounds.token_limit(made)
     assert fewer == 20
     for _ in served(made, monkeypatch):
-        assert f"up to {fewer} tokens here, of {n_ctx} at once" in reading_hints.hint(made, "A text")
+        assert states(reading_hints.hint(made, "A text"), f"{fewer} tokens", n_ctx)
 
 
 def test_ours_keep_their_bound_and_promise():

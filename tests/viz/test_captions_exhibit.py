@@ -7,6 +7,7 @@ import pytest
 import torch
 from exhibit_pages import bar_labels, drawn, said
 from packets import opened, packets_of
+from shown_values import states
 
 import core
 from core.data.scenes.language import GRID, caption, read
@@ -101,7 +102,7 @@ def test_own_captions_are_counted_against_the_grammar():
         "many at once write what one alone writes"
     )
     shown = page(5, judge="0")
-    assert f"{right} of {maths.N_SCENES} synthetic scenes right" in said(shown)
+    assert states(said(shown), f"{right} of {maths.N_SCENES}")
 
 
 @pytest.mark.parametrize(
@@ -120,13 +121,17 @@ def test_what_is_no_scene_is_told_in_words(own, says):
 
 def test_a_scene_without_a_sentence_is_captioned_and_that_is_said():
     test = page(2, known=False, own="red cat 0,0; blue house 1,1; green tree 2,2")
-    assert "The grammar has no sentence for this scene" in said(test)
+    assert "no sentence" in said(test)
 
 
 def test_a_touch_places_a_thing_and_another_takes_it_away():
     own = TEXTS[0]
     assert maths.placed(own, "green star", 24) == f"{own}; green star 4,4"
-    assert maths.placed(own, "green star", 1) == "blue house 0,3; blue house 3,4; green star 1,0"
+    assert maths.placed(own, "green star", 1).split("; ") == [
+        "blue house 0,3",
+        "blue house 3,4",
+        "green star 1,0",
+    ]
     with pytest.raises(InputError):
         read(maths.placed("red cat 1,0", "red cat", 1))
     assert Params().text == maths.scene_of(Params().draw) != Params(draw=7).text == maths.scene_of(7)

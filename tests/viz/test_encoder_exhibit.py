@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exhibit_pages import chart, drawn, figure, said
+from drawn_layers import drawn_rows
+from exhibit_pages import drawn, figure, said
 from packets import opened, unpacked
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 from viz.charts.curves import number
@@ -71,9 +73,8 @@ def test_one_layer_in_numbers_for_one_word(data):
     test = page(2, of=of, word=str(word), layer="1")
     stages = maths.stages(data.run, 1, word)
     by = {stage.name: stage.vector for stage in stages}
-    assert (
-        f"Attention adds a vector of length {np.linalg.norm(by['attention']):.2f}, the feed-forward network one of {np.linalg.norm(by['feed-forward']):.2f}"
-        in said(test)
+    assert states(
+        said(test), f"{np.linalg.norm(by['attention']):.2f}", f"{np.linalg.norm(by['feed-forward']):.2f}"
     )
     assert figure(test)["data"][0]["z"]["shape"].replace(" ", "") == f"7,{data.states.shape[2]}"
 
@@ -127,16 +128,15 @@ def test_over_depth_for_a_chosen_word(data):
     assert f"after L{len(data.states) - 2} {number(float(last[0]))} and {number(float(last[1]))}" in said(
         test
     )
-    names = list(dict.fromkeys(dot["line"] for dot in chart(test)[0] if not dot["pale"]))
-    assert names == [
-        f"with itself before any layer: {data.words[3]}",
-        f"with the other words, mean: {data.words[3]}",
-    ]
+    names = list(dict.fromkeys(dot["line"] for dot in drawn_rows(test, mark="line") if not dot["pale"]))
+    own, others = names
+    assert "itself" in own and "other words" in others
+    assert all(name.endswith(f": {data.words[3]}") for name in names)
 
 
 def test_parameters_are_counted_and_equal_the_formula():
     own, base, printed = (page(6, shape=shape) for shape in SHAPES)
-    assert "counted in the network: 789,760" in said(own) and "+ 4 d = 789,760" in said(own).replace("$", "")
+    assert states(said(own), "789,760") and "+ 4 d = 789,760" in said(own).replace("$", "")
     assert "3,152,384. 4(d² + d)" in said(base) and "6 layers: 18,914,304" in said(base)
     assert "1,577,984" in said(printed) and "6 layers: 9,467,904" in said(printed)
 

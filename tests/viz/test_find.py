@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 from test_look_page import named, said
 from tiny_models import served
@@ -61,10 +62,7 @@ def test_the_nearest_head_is_named_with_its_distance(engine):
     assert (np.diff(found.distances[found.order]) >= 0).all()
     test = page(model="tiny-gpt", kind="causal", layer="1", head="1")
     first = found.pool.heads[found.order[0]]
-    assert (
-        f"Nearest is {first}: Jensen-Shannon divergence {found.distances[found.order[0]]:.2f} bits (maximum 1) on 32 sentences"
-        in said(test)
-    )
+    assert states(said(test), first, f"{found.distances[found.order[0]]:.2f} bits", "maximum 1")
     tiles = [markdown.value for markdown in test.markdown if "JS divergence " in markdown.value]
     assert len(tiles) == 8 and tiles[0].startswith(f"**{first.place}**")
     assert len(named(test, "scale", "axis")) == 1 and len(test.get("plotly_chart")) == 8, (
@@ -95,7 +93,7 @@ def test_a_neighbour_becomes_the_head_in_view(engine):
     test.button(key="find.near.like.1").click().run()
     assert not test.exception and said(test) != before
     assert test.query_params["model"] == [wanted.model] or test.query_params["model"] == wanted.model
-    assert f"The head in view: {wanted.place}" in said(test) and wanted.model in said(test)
+    assert states(said(test), wanted.place) and wanted.model in said(test)
 
 
 @pytest.mark.quick(6)
@@ -117,9 +115,11 @@ def test_every_view_draws_for_every_kind_of_attention(engine, monkeypatch, by, m
 
 def test_of_a_long_text_the_first_words_are_shown_and_said_to_be(engine):
     test = page(model="tiny-gpt", kind="causal", layer="0", head="0", text="the cat sat on a mat " * 7)
-    assert "The pictures show the first 32 words." in [caption.value for caption in test.caption]
+    assert any(states(caption.value, "32 words") for caption in test.caption)
     assert not [
-        caption for caption in page(model="tiny-gpt", kind="causal").caption if "first 32" in caption.value
+        caption
+        for caption in page(model="tiny-gpt", kind="causal").caption
+        if states(caption.value, "32 words")
     ]
 
 
@@ -140,9 +140,7 @@ def test_a_drawing_ranks_the_heads_and_is_in_the_link(engine):
         test = page(**link, **{"find.drawn": pad.pack(drawn)})
         scores = sketch.sketch_similarity(drawn, pool.grids(found))
         best = found.heads[int(scores.argmax())]
-        assert f"Most like the drawing is {best} (" in said(
-            test
-        ) and f"score {scores.max():.2f} of 1" in said(test)
+        assert states(said(test), best) and f"score {scores.max():.2f} of 1" in said(test)
         ranked[name] = [markdown.value for markdown in test.markdown if "[score " in markdown.value]
     assert len(ranked["the first word"]) == 6 and ranked["the first word"] != ranked["the word before"]
     opening = page(**link)
@@ -237,6 +235,6 @@ def test_a_text_without_a_word_is_told(engine, by):
     told = [line.value for line in test.run().text]
     assert (
         not test.exception
-        and any("No word stands in this text" in line for line in told)
+        and any("No word" in line for line in told)
         and not any("Something went wrong" in line for line in told)
     ), told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from shown_values import states
 from test_find import page
 from test_look_page import said
 
@@ -45,11 +46,11 @@ def test_a_head_has_an_address_with_its_strongest_rows_and_controls():
         for control in ("shuffled", "untrained"):
             assert row[control] == pytest.approx(heads.controls[control][name][1, 0, MEAN], abs=6e-4)
     own = heads.measures["strongest"][1, 0, MEAN]
-    assert f"L1.H0 on 32 passages: the strongest weight of a passage is {own:.2f} on average" in said(test)
+    assert states(said(test), "L1.H0", "32", f"{own:.2f}")
     assert heads.effect is not None and f"{signed(heads.effect[1, 0], '.3f')} nats per token" in said(test)
     test.session_state["fold:find.take"] = True
     test.run()
-    assert "All heads for HeadVis, ZIP" in {button.label for button in test.download_button}
+    assert any("HeadVis" in button.label for button in test.download_button)
     test.session_state["fold:find.take"] = False
     test.selectbox[0].select_index(0).run()
     assert "L0.H0 on 32 passages" in said(test) and not test.exception
@@ -69,9 +70,8 @@ def test_the_scatter_has_every_head_between_two_measures():
     assert found is not None
     table = found.kinds["causal"].measures["distance"][..., MEAN]
     place = np.unravel_index(table.argmax(), table.shape)
-    assert (
-        f"Highest in “mean distance, tokens” is L{place[0]}.H{place[1]} ({number(table.max(), 3)})"
-        in said(test)
+    assert states(
+        said(test), "“mean distance, tokens”", f"L{place[0]}.H{place[1]} ({number(table.max(), 3)})"
     )
     trained, bare = scatter.axes(pool.head_survey.survey("induction-tiny")["causal"], None, found, "causal")
     assert trained.keys() >= {"layer", "strongest", "effect"} and "strongest" in bare
@@ -91,17 +91,17 @@ def test_a_broken_file_is_refused_and_the_page_works_without(monkeypatch, tmp_pa
 def test_lines_of_the_visitors_own_take_the_place_of_the_shipped_passages(monkeypatch, tmp_path):
     monkeypatch.setattr(pool, "corpus_path", lambda _: tmp_path / "none.json.gz")
     test = page(**TOY, **{"find.by": "corpus"})
-    assert "has no corpus yet" in " ".join(one.value for one in test.info)
+    assert "no corpus" in " ".join(one.value for one in test.info)
     found = head_corpus(pool.model_run.open_model("induction-tiny"), ["abcdefghabcdefgh", "hgfedcbahgfedcba"])
     texts = tuple(map(Example, ("abcdefghabcdefgh", "hgfedcbahgfedcba")))
     progress = CorpusProgress(corpus=ModelCorpus((Source("lines of yours", 2, ""),), found, texts=texts))
     monkeypatch.setattr(corpus_jobs.CorpusJobs, "progress", lambda *_: progress)
     test = page(**TOY, **{"find.by": "corpus"})
-    assert "On 2 passages: 2 lines of yours." in " ".join(one.value for one in test.caption).replace("\\", "")
+    assert states(" ".join(one.value for one in test.caption).replace("\\", ""), "2 passages", "2 lines")
     assert "untrained" not in test.dataframe[0].value.columns
     assert any("Words that it raises most" in one.value for one in test.markdown)
     monkeypatch.setattr(corpus_jobs.CorpusJobs, "progress", lambda *_: CorpusProgress(problem="Too few."))
-    assert "Your lines could not be read" in page(**TOY, **{"find.by": "corpus"}).info[0].value
+    assert "Too few." in page(**TOY, **{"find.by": "corpus"}).info[0].value
 
 
 def test_tokens_are_never_markup():

@@ -9,7 +9,9 @@ import time
 import numpy as np
 import pyarrow as pa
 import pytest
+from drawn_layers import all_rows
 from exhibit_pages import drawn, said
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS, combined_objective
@@ -114,7 +116,7 @@ def test_what_extract_says_and_where_it_looks():
         before = page(3, *FOLDS, task=task, layer="1")
         assert words(before).count("?") == len(labels) and "The head predicts" not in said(before)
         look = found.looks[0][1].mean(0)
-        assert f"{percent(look[-1])} to itself and {percent(look[0])} to Start" in said(before)
+        assert states(said(before), percent(look[-1]), percent(look[0]))
         after = page(3, task=task, layer="1", guess=("says", best))
         assert "Right." in said(after) and all(
             f"“{label}” {percent(p)}" in said(after)
@@ -189,7 +191,7 @@ def test_a_training_of_ones_own(monkeypatch):
     while job.state in ("waiting", "running"):
         time.sleep(0.05)
     assert job.state == "done" and job.task == tuning_name(CLASSIFICATION, 0.5), job.reason
-    assert "Yours, done: step 1 of 300" in str([bar.proto for bar in after.run().get("progress")])
+    assert states(str([bar.proto for bar in after.run().get("progress")]), "1 of 300")
     assert "yours, λ = 0.5" in {row["line"] for row in tables(after) if "line" in row}
     found = extracted(default().open(job.name), CLASSIFICATION, TEXTS[CLASSIFICATION][:1])
     after.session_state["predict:gpt_tasks.place"] = f"{len(found.tokens[0]) - 1}: Extract"
@@ -210,7 +212,7 @@ def test_on_a_wall_words_are_as_large_as_their_cells_allow(rows):
     tokens = [Cell("Start", START), *(Cell(f" word{n}") for n in range(9)), Cell("Extract", EXTRACT)]
     figure = input_rows([InputRow(tokens, np.ones(4))] * rows, line=27, room=300).to_dict()
     line = 27 if rows == 4 else 60
-    boxes = figure["layer"][0]["data"]["values"]
+    boxes = all_rows(figure, "y2", mark="rect")
     assert line <= figure["height"] / max(box["y2"] for box in boxes) < 1.25 * line
     sizes = {
         layer["mark"]["fontSize"]["expr"] for layer in figure["layer"] if layer["mark"]["type"] == "text"

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exhibit_pages import chart, drawn, said
+from drawn_layers import drawn_rows, find_layers, layer
+from exhibit_pages import drawn, said
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 import core
+from core.analysis.attention.measures import first_key_weight, offset_weight
 from core.analysis.heads.pattern_distance import compare_patterns
 from viz import theme
 from viz.course.self_attention.heads_compared import exhibit, maths, steps, worth
@@ -49,9 +52,9 @@ def test_the_page_opens_with_a_question_about_it():
     assert (
         not test.exception
         and not test.get("plotly_chart")
-        and {piece["head"] for piece in chart(test)[0]} == {f"H{pointing}"}
+        and {piece["head"] for piece in drawn_rows(test, "from")} == {f"H{pointing}"}
     )  # one head before the guess
-    assert spec(test)["layer"][2]["mark"]["text"] == "?"
+    assert "?" in [each["mark"].get("text") for each in find_layers(test, mark="text")]
     assert not any(f"H{h}" in str(text.value) for text in test.text for h in range(8) if h != pointing)
     w = core.open_model(data.model).run(SENTENCES[0], target="").attention("self", by="word").weights[1]
     np.testing.assert_array_equal(data.weights, w)
@@ -59,7 +62,7 @@ def test_the_page_opens_with_a_question_about_it():
     answer = "1" if count == 1 else "2 or 3" if count < 4 else "4 or more"
     test = page(state={"predict:heads_compared.first": answer})
     assert "Right." in said(test) and f"\n{count}: “" in said(test)
-    pieces = chart(test)[0]
+    pieces = drawn_rows(test, "from")
     np.testing.assert_allclose(
         np.array([piece["weight"] for piece in pieces]).reshape(8, -1), w[:, data.row], atol=1e-6
     )
@@ -69,13 +72,13 @@ def test_the_page_opens_with_a_question_about_it():
     np.testing.assert_allclose(
         [piece["from"] for piece in pieces if piece["head"] == "H3"], w[:3, data.row].sum(0), atol=1e-6
     )
-    bars = spec(test)["layer"][0]["encoding"]
+    bars = layer(test, "from")["encoding"]
     assert (
         bars["color"]["scale"] == {"domain": [f"H{h}" for h in range(8)], "range": list(theme.HEADS[:8])}
         and labels(bars["y"])[data.row] == "it →"
     )
     head = maths.pointing(w, data.row)
-    assert f"H{head} gives {percent(w[head, data.row].max())} of its attention to “milk”" in said(test)
+    assert states(said(test), f"H{head}", percent(w[head, data.row].max()), "“milk”")
 
 
 def test_another_sentence_has_another_answer():
@@ -91,10 +94,15 @@ def test_all_heads_of_a_layer_are_one_picture_on_one_scale():
     """C043."""
     data = exhibit.compute(Params())
     test = page(step="2")
-    grounds, cells, frames, names, on_two_lines, columns = chart(test)
-    assert not test.get("plotly_chart") and spec(test)["layer"][1]["encoding"]["color"]["scale"][
-        "domain"
-    ] == [0, 1]
+    cells, frames = drawn_rows(test, "w"), drawn_rows(test, "colour")
+    grounds = drawn_rows(test, mark="rect", without=["w", "colour"])
+    words = [each["data"]["values"] for each in find_layers(test, mark="text")]
+    names, on_two_lines = (rows for rows in words if "title" in rows[0])
+    (columns,) = (rows for rows in words if "title" not in rows[0])
+    assert not test.get("plotly_chart") and layer(test, "w")["encoding"]["color"]["scale"]["domain"] == [
+        0,
+        1,
+    ]
     np.testing.assert_allclose(
         np.array([cell["w"] for cell in cells]).reshape(data.weights.shape), data.weights, atol=1e-4
     )
@@ -112,7 +120,7 @@ def test_all_heads_of_a_layer_are_one_picture_on_one_scale():
         np.testing.assert_allclose(
             (frame["y"], frame["y2"]), (ground["y"] + data.row * row, ground["y"] + (data.row + 1) * row)
         )
-    causal = chart(page(step="2", model="gpt-mini", text=SHORT))[1]
+    causal = drawn_rows(page(step="2", model="gpt-mini", text=SHORT), "w")
     assert causal and all(cell["k"] <= cell["q"] for cell in causal)  # what is forbidden has no cell
 
 
@@ -122,7 +130,7 @@ def test_two_heads_side_by_side_and_their_difference():
     test = page(step="3", a="2", b="7")
     assert not test.exception
     alike = compare_patterns(data.weights[2], data.weights[7], data.allowed[2])
-    assert f"divergence of a row is {alike.bits:.2f} bits" in said(test)
+    assert states(said(test), f"{alike.bits:.2f} bits")
     gap = data.weights[2] - data.weights[7]
     at = np.unravel_index(np.abs(gap).argmax(), gap.shape)
     names = named(data.words)
@@ -145,21 +153,22 @@ def test_kinds_are_those_measured_over_many_sentences():
     for head in range(8):
         assert f"H{head} {data.heads.label(1, head)}" in said(test)
     head = maths.pointing(data.weights, data.row)
-    assert f"it gives {percent(data.heads.scores['coreference'][1, head])} to what they mean" in said(test)
+    assert states(said(test), percent(data.heads.scores["coreference"][1, head]))
     assert test.dataframe[0].value.loc["named"].tolist() == [data.heads.label(1, head) for head in range(8)]
     own = page("heads_compared.table", step="2").dataframe[0].value
-    assert (
-        list(own.columns)
-        == ["entropy, bits", "distance, words", "on the first", "on the one before", "on itself"]
-        and len(own) == 8
-    )
+    assert list(own.columns)[:2] == ["entropy, bits", "distance, words"] and own.shape == (8, 5)
+    weights = data.weights[None].astype(float)
+    for column, wanted in enumerate(
+        (first_key_weight(weights), offset_weight(weights, -1), offset_weight(weights, 0)), start=2
+    ):
+        np.testing.assert_allclose(own.iloc[:, column], wanted[0], atol=6e-4)
 
 
 @pytest.mark.slow
 def test_without_a_head_the_output_changes_by_what_was_computed():
     """C046."""
     covered = page(step="5")
-    assert {(row["value"], row["said"]) for row in chart(covered)[0]} == {
+    assert {(row["value"], row["said"]) for row in drawn_rows(covered, "value")} == {
         (0.0, "?")
     } and "multiplied" not in said(covered)
     found = removal(core.open_model("translator-en-es"), SENTENCES[0], "self")
@@ -172,19 +181,18 @@ def test_without_a_head_the_output_changes_by_what_was_computed():
     test = page("heads_compared.table", step="5", state={"predict:heads_compared.off": answer})
     assert (
         "Right." in said(test)
-        and f"whose removal costs most, by {factors[:8].min():.3f}" in said(test)
+        and states(said(test), f"{factors[:8].min():.3f}")
         and f"multiplied by {factors[head]:.3f}" in said(test)
     )
-    np.testing.assert_allclose([row["value"] for row in chart(test)[0]], np.log2(factors), atol=1e-6)
+    np.testing.assert_allclose(
+        [row["value"] for row in drawn_rows(test, "value")], np.log2(factors), atol=1e-6
+    )
     assert (
         test.dataframe[0].value[f"H{head}"].tolist() == np.round(np.exp(found.without[1, head]), 4).tolist()
     )
     bare = page(step="5", off="8", state={"predict:heads_compared.off": answer})
     worst = int((found.bare[1] - found.before).argmin())
-    assert (
-        f"Without all 8 heads of the layer the token that loses most is “{found.tokens[worst].strip()}”"
-        in said(bare)
-    )
+    assert states(said(bare), "8 heads", f"“{found.tokens[worst].strip()}”")
     gpt = page(
         step="5",
         model="gpt-mini",
@@ -208,16 +216,15 @@ def test_the_pages_that_go_on_from_here_are_linked(step):
 
 def test_figures_as_data():
     shown = looks(np.ones((1, 1)), ["<b>"], 0).to_dict()
-    assert labels(shown["layer"][0]["encoding"]["y"]) == ["<b> →"] and [
+    assert labels(layer(shown, "from")["encoding"]["y"]) == ["<b> →"] and [
         piece["text"] for piece in shown["data"]["values"]
     ] == ["H0 100%"]
     one = maps(np.ones((1, 1, 1)), ["a"], 0, allowed=np.zeros((1, 1, 1), dtype=bool)).to_dict()
-    assert one["layer"][1]["data"]["values"] == [] and len(one["layer"][0]["data"]["values"]) == 1
+    assert drawn_rows(one, "w") == [] and len(drawn_rows(one, mark="rect", without=["w", "colour"])) == 1
     two = maps(np.full((5, 2, 2), 0.5), ["a", "b"], 1, named=True).to_dict()
-    assert (
-        labels(two["layer"][0]["encoding"]["y"]) == ["a", "b"] * 2
-        and two["layer"][0]["data"]["values"][4]["y"] > two["layer"][0]["data"]["values"][3]["y2"]
-    )
+    grounds = layer(two, mark="rect", without=["w", "colour"])
+    places = [(row["y"], row["y2"]) for row in grounds["data"]["values"]]
+    assert labels(grounds["encoding"]["y"]) == ["a", "b"] * 2 and places[4][0] > places[3][1]
     assert exhibit.thumbnail().count("<rect") == 8 * len(exhibit.compute(Params()).words)
 
 
@@ -227,7 +234,7 @@ def test_before_a_room_the_rows_that_matter_are_shown():
     known = drawn("heads_compared", {"present": "1"}, {"predict:heads_compared.first": "1"})
     total = data.weights[:, data.row].sum(0)
     kept = sorted({data.row, *np.argsort(-total, kind="stable")[: steps.ROWS].tolist()})
-    assert [name.removesuffix(" →") for name in labels(spec(known)["layer"][0]["encoding"]["y"])] == [
+    assert [name.removesuffix(" →") for name in labels(layer(known, "from")["encoding"]["y"])] == [
         data.words[i].strip() for i in kept
     ]
     off = drawn(
@@ -236,4 +243,6 @@ def test_before_a_room_the_rows_that_matter_are_shown():
         {"predict:heads_compared.off": worth.FACTORS[0]},
     )
     factors = removal(core.open_model(data.model), SENTENCES[0], "self").factors(1)
-    np.testing.assert_allclose([row["value"] for row in chart(off)[0]], np.log2(factors), atol=1e-6)
+    np.testing.assert_allclose(
+        [row["value"] for row in drawn_rows(off, "value")], np.log2(factors), atol=1e-6
+    )

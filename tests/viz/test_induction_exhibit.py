@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from shown_values import states
 
 import core
 from core.edits import ZeroHead
@@ -40,13 +41,11 @@ def test_the_second_copy_is_known_and_the_first_is_not(twice: Twice) -> None:
 def test_a_previous_token_head_and_an_induction_head(twice: Twice) -> None:
     weights, n = twice.weights, twice.n
     before = [np.mean([weights[0, head, q, q - 1] for q in range(2, 2 * n)]) for head in range(2)]
-    np.testing.assert_allclose(
-        previous_symbol(Params(), twice).table["to the symbol before"], before, rtol=1e-5
-    )
-    assert previous_symbol(Params(), twice).answer == "to the symbol before"
+    view = previous_symbol(Params(), twice)
+    np.testing.assert_allclose(view.table[view.answer], before, rtol=1e-5)
     layer, head = twice.induction_head
     assert weights[layer, head, twice.query].argmax() == twice.position + 1
-    assert look_up(Params(), twice).answer == "m, after the first f"
+    assert states(look_up(Params(), twice).answer, "m", "first f")
 
 
 def test_the_parts_of_the_score_sum_to_it(twice: Twice) -> None:

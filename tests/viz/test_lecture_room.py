@@ -150,7 +150,7 @@ def test_the_page_opens_a_room_says_what_it_keeps_and_asks_own_questions(rooms):
         "from viz.workspace.lecture_room import page\npage.page()", default_timeout=60
     ).run()
     next(button for button in page.button if button.label == "What a room keeps").click().run()
-    assert any("in the memory of this server" in line.value for line in page.markdown)
+    assert any("memory" in line.value for line in page.markdown)
     page.button(key="room.open").click().run()
     assert not page.exception
     (room,) = rooms._rooms.values()
@@ -164,7 +164,7 @@ def test_the_page_opens_a_room_says_what_it_keeps_and_asks_own_questions(rooms):
     assert any(line.value == "Unread, and obscene" for line in page.run().text)
     page.button(key="room.end").click().run()
     assert room.ended and page.button(key="room.open")
-    assert any("The lecture has ended" in line.value for line in page.markdown)
+    assert any("has ended" in line.value for line in page.markdown)
 
 
 ASKING = PAGE.replace(

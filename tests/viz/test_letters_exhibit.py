@@ -7,7 +7,9 @@ import wave
 
 import numpy as np
 import pytest
-from exhibit_pages import chart, drawn, layers, said
+from drawn_layers import drawn_rows
+from exhibit_pages import drawn, said
+from shown_values import states
 
 import core
 from core.data.speech.reader import synthesize
@@ -59,7 +61,7 @@ def test_letters_over_frames_is_a_map_whose_rows_sum_to_one_and_walk_along_the_s
     begins = [data.centres[i] for i in (0, 5, 11)]  # f, s, t: the first letter of each word
     for at, word in zip(begins, data.words, strict=True):
         assert word.begin - 0.1 < at < word.end
-    rows = chart(page(2))[2]
+    rows = drawn_rows(page(2), "colour")
     assert len(rows) == (data.weights >= 0.004).sum()
     assert rows[0]["weight"] == percent(float(data.weights[data.weights >= 0.004][0]), 1)
 
@@ -71,8 +73,11 @@ def test_the_guess_is_about_the_weights_of_one_row_and_tells_nothing_before():
     assert max(shares) == shares[1] > 0.5
     hidden = page(1, known=False)
     assert percent(shares[1]) not in said(hidden) and "“four”" in said(hidden)
-    assert max(row["top"] for row in chart(hidden)[2]) < chart(hidden)[3][0]["top"] + 1e-9
-    assert f"“7” has {percent(shares[1])} of the weight" in said(page(1))
+    assert (
+        max(row["top"] for row in drawn_rows(hidden, "colour"))
+        < drawn_rows(hidden, mark="rect", without=["colour"])[0]["top"] + 1e-9
+    )
+    assert states(said(page(1)), "“7”", percent(shares[1]))
 
 
 @pytest.mark.slow
@@ -147,7 +152,8 @@ def test_the_pages_for_free_work_read_a_sound_as_it_is_written():
 
 def test_the_picture_covers_what_is_to_be_guessed():
     weights = np.eye(3)
-    whole = layers(charts.over_frames(np.zeros((12, 3)), [], list("abc"), weights, 0.08, line=True))
-    part = layers(charts.over_frames(np.zeros((12, 3)), [], list("abc"), weights, 0.08, upto=1, line=True))
-    assert (len(whole[2]), len(whole[3]), len(whole[5])) == (3, 0, 3)
-    assert (len(part[2]), len(part[3]), len(part[5])) == (1, 1, 1)
+    for upto, wanted in ((None, (3, 0, 3)), (1, (1, 1, 1))):
+        figure = charts.over_frames(np.zeros((12, 3)), [], list("abc"), weights, 0.08, upto=upto, line=True)
+        covers = drawn_rows(figure, mark="rect", without=["colour"])
+        cells, dots = drawn_rows(figure, "colour"), drawn_rows(figure, "order")
+        assert (len(cells), len(covers), len(dots)) == wanted

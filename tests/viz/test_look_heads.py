@@ -28,14 +28,14 @@ def test_compare_opens_with_two_different_heads_and_their_difference(run):
     left, right, difference = (unpacked(packet) for packet in drawn)
     assert not np.allclose(left, right)
     np.testing.assert_allclose(difference, left - right, atol=1e-5)
-    assert "They differ most at" in said(test)
+    assert "differ most" in said(test)
 
 
 def test_compare_of_a_head_with_itself_says_so():
     test = page(
         "compare", model=MODEL, text=TEXT, **{"compare.panes": f"{MODEL}~cross~1.3|{MODEL}~cross~1.3"}
     )
-    assert "one head beside itself" in said(test)
+    assert "beside itself" in said(test)
 
 
 def test_every_head_in_figures(run):

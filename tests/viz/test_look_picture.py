@@ -54,8 +54,8 @@ def test_look_draws_the_head_on_the_doodle_and_says_what_it_is_taken_for(model: 
     canvas, picture = headers(page)[:2]
     assert canvas["doodle"] == FISH and canvas["samples"] == list(doodles.NAMES)
     assert picture["cells"] == [4, 4] and picture["keys"][:2] == ["class token", "row 1, column 1"]
-    assert "It classifies the picture as" in said(page)
-    assert any("Look at a picture" in pills.options for pills in page.button_group)
+    assert "classifies the picture" in said(page)
+    assert any("picture" in str(pills.options) for pills in page.button_group)
 
 
 @pytest.mark.parametrize("view", ["heads", "full"])

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import bar_labels, chart, covers, drawn, lanes, said, token_rows
+from drawn_layers import drawn_rows
+from exhibit_pages import bar_labels, covers, drawn, lanes, said, token_rows
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
@@ -58,7 +60,9 @@ def test_the_blank_is_covered_until_one_guessed_and_is_the_models_own():
     told = page(word="1", guess=("blank", found.best[0][0]))
     assert "Right." in said(told) and f"gets {percent(found.wanted)}" in said(told)
     np.testing.assert_allclose(
-        [bar["value"] for bar in chart(told, 1)[0]][:5], [chance for _, chance in found.best], rtol=1e-5
+        [bar["value"] for bar in drawn_rows(told, "value", place=1)][:5],
+        [chance for _, chance in found.best],
+        rtol=1e-5,
     )
     other = Params(text=TEXT, word=3)
     assert f"gets {percent(blanks.guess(bert(), text, other).wanted)}" in said(
@@ -110,7 +114,7 @@ def test_many_draws_are_counted_within_their_range():
         and "expected" not in said(before)
     )
     assert asked(before, "count")[3] == 1200 and asked(page(3, masked="0.5", share="0.2"), "count")[3] == 1000
-    assert "150 become a random word, 150 stay" in said(told)
+    assert states(said(told), "150 become", "150 stay")
 
 
 @pytest.mark.slow
@@ -152,25 +156,27 @@ def test_both_sides_against_the_left_on_every_word():
     assert answer == blanks.WHO[0 if wins[0] > wins[1] else 1 if wins[1] > wins[0] else 2]
     np.testing.assert_allclose(lanes(told)[0], 100 * both, atol=0.06)
     np.testing.assert_allclose(lanes(told)[1], 100 * left, atol=0.06)
-    assert f"Both sides win at {wins[0]} of {len(places)} words, the left at {wins[1]}" in said(
-        told
-    ) and "sides win" not in said(before)
+    assert states(said(told), f"{wins[0]} of {len(places)} words", wins[1]) and "sides win" not in said(
+        before
+    )
 
 
 def test_the_recipe_and_what_bert_mini_used(monkeypatch):
     """C093."""
     test = page(6)
-    assert (
-        "256 × 512 = 131,072 tokens per step. 1,000,000 steps over 3.3 billion words: 39.7 epochs."
-        in said(test)
+    assert states(said(test), "256 × 512 = 131,072 tokens", "1,000,000 steps", "3.3", "39.7 epochs")
+    assert states(
+        said(test), "5·10⁻⁵ at step 5,000", "1·10⁻⁴ at 10,000", "5·10⁻⁵ at 505,000", "0 at 1,000,000"
     )
-    assert "5·10⁻⁵ at step 5,000, 1·10⁻⁴ at 10,000, 5·10⁻⁵ at 505,000, 0 at 1,000,000" in said(test)
-    rates, own = ([dot["y"] for dot in chart(test, place)[0]] for place in range(2))
+    rates, own = ([dot["y"] for dot in drawn_rows(test, "line", place=place)] for place in range(2))
     assert max(rates) == 1e-4 and rates[-1] == 0
     assert max(own) == pytest.approx(2e-3, rel=0.01) and own[-1] == pytest.approx(0, abs=1e-9)
     less = page(6, length="128", steps="500000", warm_up="100000")
-    assert (
-        f"256 × 128 = 32,768 tokens per step. 500,000 steps over 3.3 billion words: {32768 * 5e5 / 3.3e9:.1f} epochs."
-        in said(less)
+    assert states(
+        said(less),
+        "256 × 128 = 32,768 tokens",
+        "500,000 steps",
+        "3.3",
+        f"{32768 * 500000.0 / 3300000000.0:.1f} epochs",
     )
     recipe.record.cache_clear()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from exhibit_pages import chart
+from drawn_layers import drawn_rows, find_layers
+from shown_values import states
 from test_pages import drawn, words
 
 from core.analysis.heads.head_file import read_heads
@@ -52,9 +53,9 @@ def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) 
     assert not test.exception
     assert [element.value for element in test.header] == ["good"]
     shown = words(test)
-    assert "cut is not served." in shown and "late is not served." in shown
-    assert "model.safetensors ends too early." in shown
-    assert "Its files could not be read." in shown
+    assert states(shown, "cut", "not served") and states(shown, "late", "not served")
+    assert "model.safetensors ends" in shown
+    assert "could not be" in shown
     assert "/secret" not in shown
     assert "2,500,000" in shown
     assert "1,234" in shown
@@ -68,22 +69,24 @@ def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.slow
 def test_the_models_page_draws_each_score_beside_its_baselines() -> None:
-    drawn_rows: set[str] = set()
+    subjects: set[str] = set()
     for model in page.compute():
         test = drawn("models", **{page.IN_VIEW: model.name})
         assert not test.exception and [element.value.replace("\\", "") for element in test.header] == [
             model.name
         ]
         rows = {
-            bar["name"] for place in range(len(test.get("vega_lite_chart"))) for bar in chart(test, place)[0]
+            bar["name"]
+            for place in range(len(test.get("vega_lite_chart")))
+            for bar in drawn_rows(test, "value", place=place)
         }
         assert rows == {
             score.subject
             for score in read_scores(shipped_folder() / model.name)
             if score.measure in page.MEASURES
         }, model.name
-        drawn_rows |= rows
-    assert {"gpt-mini", "5-gram, modified Kneser-Ney", "translator-en-es"} <= drawn_rows
+        subjects |= rows
+    assert {"gpt-mini", "5-gram, modified Kneser-Ney", "translator-en-es"} <= subjects
 
 
 def test_models_stand_in_groups_by_family() -> None:
@@ -123,10 +126,14 @@ def test_the_card_of_a_model_is_shown_with_its_curve_and_its_heads() -> None:
     test.session_state["fold:models.gpt-mini"] = True
     test.run()
     assert not test.exception
-    rows = [chart(test, place)[0] for place in range(len(test.get("vega_lite_chart")))]
-    (curve,) = (dots for dots in rows if dots and "line" in dots[0])
+    places = range(len(test.get("vega_lite_chart")))
+    (curve,) = (
+        each["data"]["values"]
+        for place in places
+        for each in find_layers(test, "line", mark="line", place=place)
+    )
     training, held = read_training(shipped_folder() / "gpt-mini"), read_heads(shipped_folder() / "gpt-mini")
-    assert training is not None and held is not None and len(rows) == before + 1
+    assert training is not None and held is not None and len(places) == before + 1
     assert [dot["y"] for dot in curve if dot["line"] == curve[0]["line"]] == [
         value for _, value in training.curve("loss")
     ]

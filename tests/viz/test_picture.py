@@ -21,6 +21,7 @@ from viz.instruments.kit.picture import Picture
 from viz.instruments.words.words import WORDS, words_packet
 
 ROOT = Path(viz.__file__).parents[1]
+FIRST, SECOND = "The dog was here.", "It ran away."
 EVIL = "</script><script>window.owned=1</script>"
 
 
@@ -157,10 +158,9 @@ def test_other_families_too(tmp_path: Path) -> None:
         opened(viz.head_view(copier))["heads"] == [0]
         and opened(viz.heatmap(copier, by="token"))["axis"][0] == "written (query)"
     )
-    pair = core.open_model(write(tmp_path, "tiny-bert")).run("The dog was here.", pair="It ran away.")
+    pair = core.open_model(write(tmp_path, "tiny-bert")).run(FIRST, pair=SECOND)
     assert (
-        "run = model.run('The dog was here.', pair='It ran away.')"
-        in viz.head_view(pair, 0, heads=[1]).packet.header["python"]
+        f"model.run({FIRST!r}, pair={SECOND!r})" in viz.head_view(pair, 0, heads=[1]).packet.header["python"]
     )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exhibit_pages import bar_labels, chart, drawn, layers, said
+from drawn_layers import drawn_rows
+from exhibit_pages import bar_labels, drawn, said
 from packets import opened, packets_of, unpacked
+from shown_values import states
 
 import core
 from core.analysis.attention.aggregate import rollout
@@ -50,7 +52,7 @@ def test_the_patches_stand_in_a_row_behind_the_class_token(patch):
     assert maths.n_tokens(28, patch) == n and f"{n} × {n} = {n * n:,} scores" in said(shown)
     assert f"the class token: {n}." in said(shown) and "(224 / 16)² + 1 = 197" in said(shown)
     assert f"{n - 1} patches of" not in said(hidden) and len(hidden.get("vega_lite_chart")) == 1
-    tiles = chart(shown, 1)[0]
+    tiles = drawn_rows(shown, "image", place=1)
     cut = maths.cut(doodles.from_text(OPENING), patch)
     assert [tile["image"] for tile in tiles] == [charts.png(part) for part in cut] and len(cut) == n - 1
     whole = np.block(
@@ -60,9 +62,10 @@ def test_the_patches_stand_in_a_row_behind_the_class_token(patch):
 
 
 def test_tiles_have_room_for_their_numbers():
-    tiles = layers(charts.tiles([np.zeros((2, 2))] * 12, 5, first="class", numbered=True))
-    assert [row["number"] for row in tiles[0]] == [str(i) for i in range(1, 13)] and len(tiles[1]) == 1
-    assert [row["number"] for row in tiles[3]] == [str(i) for i in range(13)]
+    tiles = charts.tiles([np.zeros((2, 2))] * 12, 5, first="class", numbered=True)
+    assert [row["number"] for row in drawn_rows(tiles, "image")] == [str(i) for i in range(1, 13)]
+    assert len(drawn_rows(tiles, mark="rect")) == 1
+    assert [row["number"] for row in drawn_rows(tiles, "number", mark="text")] == [str(i) for i in range(13)]
 
 
 @pytest.mark.parametrize(("head", "layer"), [(maths.MEAN, 3), ("1", 0), (maths.ROLLOUT, 2)])
@@ -81,8 +84,8 @@ def test_the_map_on_the_picture_is_the_class_tokens_row(head, layer):
     scores = np.asarray(run.trace["classes"], dtype=np.float64)
     chances = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
     best = model.config.classes[int(chances.argmax())]
-    assert f"“{best}”, with a probability of {percent(chances.max())}" in said(test)
-    assert f"the class token gives {percent(wanted[0, 0])} to itself" in said(test)
+    assert states(said(test), f"“{best}”", percent(chances.max()))
+    assert states(said(test), percent(wanted[0, 0]))
     assert bar_labels(test) == [percent(chance) for chance in chances]
 
 
@@ -96,7 +99,7 @@ def test_what_is_filled_in_is_the_decoders_at_hidden_places_and_the_drawing_else
     error = float(np.square(np.clip(found, -1, 1) - true)[list(hidden)].mean() / 4)
     mean = float(np.square(true[seen].mean(0) - true)[list(hidden)].mean() / 4)
     test = page(3, own=FISH, share=share, draw=draw)
-    assert f"{error:.4f} by the decoder, {mean:.4f} by the mean of the {len(seen)} visible" in said(test)
+    assert states(said(test), f"{error:.4f}", f"{mean:.4f}", len(seen))
     made = maths.filled(FISH, share / 100, draw)
     gone = np.isnan(made.shown)
     assert gone.sum() == 16 * len(hidden)

@@ -16,6 +16,7 @@ from core.errors import InputError
 from viz.widgets import pins
 from viz.widgets.pins import View
 
+CAR = "She has a white car."
 NAMES = some.text("abc-~|\\ ", min_size=1, max_size=5)
 TEXTS = some.text(max_size=20)
 VIEWS = some.builds(
@@ -50,10 +51,7 @@ def test_nonsense_is_an_input_error_and_nothing_else(raw):
 
 
 def test_a_view_is_compact():
-    assert (
-        View("gpt-mini", "She has a white car.", "causal", 3, 6).to_text()
-        == "gpt-mini~causal~3.6~She has a white car."
-    )
+    assert View("gpt-mini", CAR, "causal", 3, 6).to_text() == f"gpt-mini~causal~3.6~{CAR}"
     assert View("gpt-mini", "", "causal", 3, "mean").to_text() == "gpt-mini~causal~3.mean"
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exhibit_pages import chart, drawn, said
+from drawn_layers import all_rows, drawn_rows
+from exhibit_pages import drawn, said
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 from core.serving.engine import default
@@ -24,7 +26,7 @@ def page(*folded: str, state: dict[str, object] | None = None, text: str = "", *
 def lines(test: AppTest) -> dict[str, list[float]]:
     """The drawn distances after each layer, by the name of the line."""
     drawn: dict[str, list[float]] = {}
-    for row in chart(test)[0]:
+    for row in drawn_rows(test, mark="line"):
         drawn.setdefault(row["line"], []).append(row["y"])
     return drawn
 
@@ -44,14 +46,9 @@ def test_one_word_in_two_places_looks_the_same_without_positions():
     assert "Right." in said(told) and list(lines(told)) == ["bert-mini with positions", "bert-mini without"]
     for name, heights in lines(told).items():
         np.testing.assert_allclose(heights, found[name], atol=1e-9)
-    assert (
-        f"{percent_of_change(float(found['bert-mini with positions'][-1]))} of their length apart with positions"
-        in said(told)
-    )
+    assert states(said(told), percent_of_change(float(found["bert-mini with positions"][-1])))
     again = page(text=SENTENCES[1], state={"predict:positions.first": steps.FAR})
-    assert "In gpt-mini, which attends to earlier words only, they are" in said(
-        again
-    ) and "It is “Exactly the same”" in said(again)
+    assert states(said(again), "gpt-mini") and states(said(again), "“Exactly the same”")
     assert read.twins("green apples").text == "green apples green"
 
 
@@ -67,8 +64,8 @@ def test_two_ideas_and_what_is_wrong_with_them():
     )
     assert (
         "A step is" not in said(told)
-        and "a step is 0.2500 in 5 words and 0.0526 in 20" in said(told)
-        and "the last word gets 19" in said(told)
+        and states(said(told), "0.2500 in 5 words", "0.0526 in 20")
+        and states(said(told), "19")
     )
     other = page(
         step="2", long="11", state={"predict:positions.step:asked": {"of": ask_of(5, 11), "guess": 0.1}}
@@ -91,9 +88,9 @@ def ask_of(short: int, long: int) -> tuple[object, ...]:
 def test_the_ticks_of_the_criteria_are_computed():
     test = page(step="3", code="integer")
     data = exhibit.compute(Params())
-    marks = [row["mark"] for row in chart(test)[0]]
+    marks = [row["mark"] for row in drawn_rows(test, "mark")]
     assert marks == ["✓" if good else "✗" for good in data.kept.ravel()] and data.kept.shape == (6, 5)
-    assert "integer: ✓ nearest two 1 apart; ✓ 1 per step; ✗ at most 999" in said(test)
+    assert states(said(test), "integer", "1 per step", "at most 999")
     table = default().open("gpt-mini").network.embed["position"].weight
     assert "✗ the table ends" in said(page(step="3", code="learned")) and len(table) < 1000
     longer = page(step="3", short="6", long="50", code="fraction")
@@ -104,7 +101,7 @@ def test_the_wave_is_read_off_clocks():
     test = page(step="4", position="7")
     vector = Formula(8).table(8)[7]
     assert f"p = [{', '.join(number(float(value), 3) for value in vector)}]" in said(test)
-    for clock, hand in enumerate(chart(test)[2]):
+    for clock, hand in enumerate(drawn_rows(test, mark="rule")):
         np.testing.assert_allclose(
             [hand["x2"] - hand["x"], hand["y2"] - hand["y"]],
             0.85 * vector[2 * clock : 2 * clock + 2],
@@ -116,8 +113,12 @@ def test_a_learned_table_is_read_from_the_model():
     for model in TABLES:
         test = page(step="5", table=model)
         found = default().open(model).network.embed["position"].weight[: steps.SEEN].double().numpy()
-        assert f"For {percent(position_ideas.neighbours(found))} of the first 40 positions, " in said(test)
-        seen = [(row["x"], row["y"]) for row in chart(test)[1] if row["table"] == f"learned by {model}"]
+        assert states(said(test), percent(position_ideas.neighbours(found)), "40 positions")
+        seen = [
+            (row["x"], row["y"])
+            for row in drawn_rows(test, mark="circle")
+            if row["table"] == f"learned by {model}"
+        ]
         path = position_ideas.thread(found)[0]
         longer = np.ptp(path, 0) / np.ptp(np.array(seen), 0)
         np.testing.assert_allclose(longer[0], longer[1], rtol=1e-6)  # as wide as high: only moved and scaled
@@ -176,7 +177,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(step):
     elif step == 6:
         found = read.measured("translator-en-es", Params().text, 0)
         assert names["surprise"] == pytest.approx({way: told.surprise for way, told in found.ways.items()})
-        assert "Over 5 other sentences: as trained" in said(test)
+        assert states(said(test), "5 other sentences")
 
 
 def test_the_small_picture_and_the_figures():
@@ -184,6 +185,6 @@ def test_the_small_picture_and_the_figures():
     from viz.course.self_attention.positions.charts import codes
 
     for covered in (False, True):
-        dots = codes.ideas(3, 5, covered=covered).to_dict()["layer"][2]["data"]["values"]
+        dots = [row for row in all_rows(codes.ideas(3, 5, covered=covered), mark="circle") if "gets" in row]
         long = [row["gets"] for row in dots if row["sentence"] == "5 words"]
         assert long == ["0", "0.25", "0.5", "0.75", "1"] * (not covered) + ["0", "1", "2", "3", "4"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from exhibit_pages import chart, drawn
+from drawn_layers import drawn_rows
+from exhibit_pages import drawn
 
 from core.data.tasks import PROMPT_LENGTHS, PROMPTS
 from core.serving.engine import default
@@ -43,7 +44,7 @@ def test_one_set_of_weights_and_the_word_chooses_the_task(string: str) -> None:
 
 def test_before_the_guess_two_rows_are_covered() -> None:
     test = drawn("prompting", {}, {})
-    rows = [[tile["text"] for tile in chart(test)[3] if tile["row"] == row] for row in range(3)]
+    rows = [[tile["text"] for tile in drawn_rows(test, "ink") if tile["row"] == row] for row in range(3)]
     assert rows[0] == list("hello") and set(rows[1]) == set(rows[2]) == {"?"}
 
 

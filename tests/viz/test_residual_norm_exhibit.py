@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import chart, covers, drawn, figure, lanes, layers, plain, said, said_and_set
+from drawn_layers import drawn_rows
+from exhibit_pages import covers, drawn, figure, lanes, plain, said, said_and_set
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
@@ -53,7 +55,7 @@ def test_the_sum_is_covered_until_one_guessed_and_is_the_models_own():
     data = exhibit.compute(Params(text=TEXT, layer=1))
     ratio = np.linalg.norm(data.added[2]) / np.linalg.norm(data.before[2])
     before = page(layer="1")
-    assert not before.exception and before.title[0].value == "Residual and layer norm"
+    assert not before.exception and before.title[0].value == exhibit.EXHIBIT.text.info.title
     assert len(lanes(before)) == 1 and covers(before) == 2
     told = page(1, "residual_norm.equation", layer="1", guess=("long", sums.LENGTHS[0]))
     np.testing.assert_allclose(
@@ -61,7 +63,7 @@ def test_the_sum_is_covered_until_one_guessed_and_is_the_models_own():
     )
     assert (
         data.gap == 0
-        and "differ by at most } 0" in said_and_set(told)
+        and states(said_and_set(told), "at most } 0")
         and f"{percent(ratio)} of it" in said(told)
     )
     assert f"{percent(ratio)} of it" not in said(before)
@@ -87,7 +89,7 @@ def test_the_answer_follows_the_model_and_the_word():
 
 def test_a_long_text_is_told_in_words():
     test = page(text="a " * 80, guarded=True)
-    assert not test.exception and f"This page draws sentences of up to {LONGEST}." in said(test)
+    assert not test.exception and states(said(test), LONGEST)
 
 
 @pytest.mark.slow
@@ -106,9 +108,8 @@ def test_the_switch_takes_the_sums_out_and_signal_and_gradient_are_drawn_by_dept
             rtol=1e-6,
         )
         assert [line["opacity"] == 1 for line in lines] == [residual, not residual] * 2
-        assert (
-            f"the signal is {two_digits(found[residual].signal[-1] / found[residual].signal[0])} times what came in"
-            in said(test)
+        assert states(
+            said(test), f"{two_digits(found[residual].signal[-1] / found[residual].signal[0])} times"
         )
     other = page(2, "residual_norm.equation", size="1", residual="on")
     grown = depth.by_depth("none", size=1.0, n_layers=sums.LAYERS)
@@ -141,13 +142,13 @@ def test_layer_norm_before_and_after_with_gain_bias_and_the_printed_sigma():
     x = data.after[2].astype(float)
     test = page(4, "residual_norm.equation", layer="1", gain="2", bias="-1")
     np.testing.assert_allclose(lanes(test)[1], maths.layer_norm(x, 2, -1)[: sums.FIRST], atol=6e-4)
-    assert "variance 1.000. With g and b: mean −1.00, deviation 2.000." in said(test)
+    assert states(said(test), "1.000", "−1.00", "2.000")
     drawn_ones = page(4, numbers="drawn", printed="1")
-    assert "the variance is 0.001953 = 1/512, not 1" in said(drawn_ones)
+    assert states(said(drawn_ones), "0.001953 = 1/512", "1")
     own = page(4, layer="1", printed="1")
-    assert f"1/{len(x)}, not 1" in said(own) and chart(own)[1] == chart(page(4, layer="1"))[1], (
-        "one scale for both"
-    )
+    assert f"1/{len(x)}, not 1" in said(own) and drawn_rows(own, mark="rule") == drawn_rows(
+        page(4, layer="1"), mark="rule"
+    ), "one scale for both"
 
 
 def test_layer_norm_moves_one_word_and_batch_norm_all():
@@ -155,10 +156,7 @@ def test_layer_norm_moves_one_word_and_batch_norm_all():
     found = norms.tables(data, 2, 4.0)
     n = len(found["table"])
     test = page(5, layer="1", push="4")
-    assert (
-        f"changes 1 of {n} words under layer norm (the others by at most 0.00) and {n} of {n} under batch norm"
-        in said(test)
-    )
+    assert states(said(test), f"1 of {n} words", "0.00", f"{n} of {n}")
     np.testing.assert_allclose(found["batch now"].mean(0), 0, atol=1e-9)
     np.testing.assert_allclose(found["layer now"].mean(1), 0, atol=1e-9)
     single = page(5, text="a", axis="batch")
@@ -179,12 +177,15 @@ def test_the_three_orders_with_their_drawing_and_their_effect_by_depth():
         )
         strong = [line["name"] for line in figure(test, 1)["data"] if line["opacity"] == 1]
         assert strong == [norms.CALLED[order]] * 2
-        assert (
-            f"{formula}, {norms.CALLED[order]}: after {norms.LAYERS} layers the signal is {two_digits(found[norms.CALLED[order]].signal[-1])}"
-            in said(test)
+        assert states(
+            said(test),
+            formula,
+            norms.CALLED[order],
+            f"{norms.LAYERS} layers",
+            two_digits(found[norms.CALLED[order]].signal[-1]),
         )
     run = core.serving.engine.default().open("bert-mini").run(TEXT, keep=residuals.KEEP)
-    assert f"its signal is {residuals.by_layer(run)[0]:.2f} before" in said(page(6, order="post"))
+    assert states(said(page(6, order="post")), f"{residuals.by_layer(run)[0]:.2f}")
 
 
 @pytest.mark.parametrize("step", [1, 4, 5])
@@ -196,7 +197,8 @@ def test_model_and_layer_can_be_changed(step):
 
 def test_figures_as_data():
     assert [
-        bar["name"] for bar in layers(bar_lanes([Lane("a", np.ones(2))], labels=["<b>", "x"], across=True))[3]
+        bar["name"]
+        for bar in drawn_rows(bar_lanes([Lane("a", np.ones(2))], labels=["<b>", "x"], across=True), "shade")
     ] == ["<b>", "x"]
     shown = by_depth([Panel("t", {"a": np.array([1.0, 0.0])})], {"a": 0})
     assert np.isfinite(shown.layout.yaxis.range).all()

@@ -123,7 +123,8 @@ def test_when_it_ends_everybody_is_told_and_the_code_is_none(led):
             False,
             [],
         )
-    assert "There is no room with this code." in Visitor().join("222222").told["error"]
+    answer = Visitor().join("222222")
+    assert answer.status == 404 and answer.told["error"]
 
 
 def test_the_votes_are_a_file_for_the_lecturer_alone_during_and_after_the_lecture(led):

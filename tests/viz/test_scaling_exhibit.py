@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import chart, drawn, said
+from drawn_layers import all_rows, drawn_rows, find_layers
+from exhibit_pages import drawn, said
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
@@ -41,7 +43,7 @@ def page(step: int = 1, *, guess: tuple[str, object] | None = None, **link: str)
 
 def titles(test: AppTest) -> list[str]:
     """What is written above each lane."""
-    return [row["text"] for row in chart(test)[-1]]
+    return [row["text"] for row in drawn_rows(test, "text")]
 
 
 @pytest.mark.quick(2)
@@ -64,7 +66,7 @@ def test_before_the_guess_the_asked_histogram_is_not_in_the_page():
     assert (
         "d = 4:" in titles(before)[0]
         and "64" not in str(titles(before))
-        and max(abs(row["right"]) for row in chart(before)[2])
+        and max(abs(row["right"]) for row in drawn_rows(before, mark="rect"))
         == pytest.approx(np.abs(maths.drawn(4).raw).max())
     )
     after = page(guess=("spread", "about 8"))
@@ -76,20 +78,20 @@ def test_before_the_guess_the_asked_histogram_is_not_in_the_page():
         for end in [np.abs(scores).max()]
     ]
     np.testing.assert_allclose(
-        [float(row["density"]) for row in chart(after)[2]], np.concatenate(counted), atol=6e-5
+        [float(row["density"]) for row in drawn_rows(after, mark="rect")], np.concatenate(counted), atol=6e-5
     )
     assert (
         f"variance {drawn.raw.var():.2f} (closed form 64)" in texts
         and f"variance {drawn.scaled.var():.2f} (closed form 1)" in texts
     )
-    assert f"their variance is {drawn.raw.var():.2f}, the closed form says 64" in said(after)
+    assert states(said(after), f"{drawn.raw.var():.2f}", "64")
 
 
 @pytest.mark.parametrize(("d_k", "answer"), [("4", "about 2"), ("64", "about 8"), ("1024", "about 32")])
 def test_the_answer_is_computed_from_the_width(d_k, answer):
     test = page(guess=("spread", answer), d_k=d_k)
     assert "Right" in said(test)
-    assert f"Measured on this draw: {maths.drawn(int(d_k)).raw.std():.2f}" in said(test)
+    assert states(said(test), f"{maths.drawn(int(d_k)).raw.std():.2f}")
 
 
 def test_one_row_with_and_without():
@@ -100,19 +102,17 @@ def test_one_row_with_and_without():
     raw, scaled = (float(e.max() / e.sum()) for e in best)
     order = np.argsort(-drawn.raw[row])
     np.testing.assert_allclose(
-        [float(bar["weight"]) for bar in chart(test)[0]],
+        [float(bar["weight"]) for bar in drawn_rows(test, mark="rect")],
         np.concatenate([(e / e.sum())[order] for e in best]),
         atol=6e-5,
     )
-    assert f"unscaled its best key takes {percent(raw)}" in said(
-        test
-    ) and f"scaled {percent(scaled)}" in said(test)
+    assert states(said(test), percent(raw)) and f"scaled {percent(scaled)}" in said(test)
 
 
 def test_entropy_over_every_width_with_and_without_scaling():
     """C031: the lines of the picture are the measures; the visitor's width is marked."""
     test = page(3, d_k="16")
-    marked, _, dots = chart(test)[:3]
+    marked, dots = drawn_rows(test, "x", mark="rule"), drawn_rows(test, "key", mark="line")
     lines = np.array([row["value"] for row in dots]).reshape(4, -1)
     assert {row["x"] for row in marked} == {16} and [row["x"] for row in dots[: len(maths.WIDTHS)]] == list(
         maths.WIDTHS
@@ -122,10 +122,7 @@ def test_entropy_over_every_width_with_and_without_scaling():
         [getattr(m, leaf) for m in found[name]] for leaf in ("entropy", "slope") for name in ("raw", "scaled")
     ]
     np.testing.assert_allclose(lines, wanted)
-    assert (
-        f"At d = 16 the mean entropy is {maths.measured(maths.drawn(16).raw).entropy:.2f} nats unscaled"
-        in said(test)
-    )
+    assert states(said(test), "16", f"{maths.measured(maths.drawn(16).raw).entropy:.2f} nats")
 
 
 @pytest.mark.slow
@@ -135,7 +132,7 @@ def test_the_real_model_with_and_without_the_division():
         page(4, text=text),
         page(4, text=text).button(key=f"predict:{SLUG}real:commit").click().run(),
     )
-    assert {row["line"] for row in chart(before)[0]} == {"with 1/√d, as trained"}, (
+    assert {row["line"] for row in all_rows(before, mark="circle")} == {"with 1/√d, as trained"}, (
         "before the guess only the model as it was trained"
     )
     model = core.serving.engine.default().open("gpt-mini")
@@ -144,13 +141,14 @@ def test_the_real_model_with_and_without_the_division():
         for edits in ((), unscaled_scores.without_scale(model.config))
     ]
     assert not np.allclose(runs[0].evenness, runs[1].evenness)
+    dots = max((each["data"]["values"] for each in find_layers(after, mark="circle")), key=len)
     np.testing.assert_allclose(
-        [row["y"] for row in chart(after)[0]],
+        [row["y"] for row in dots],
         np.concatenate([run.evenness.ravel() for run in runs]),
         atol=1e-6,
     )
     np.testing.assert_allclose(
-        [row["y"] for row in chart(after)[1]],
+        [row["y"] for row in drawn_rows(after, mark="line")],
         np.concatenate([run.evenness.mean(1) for run in runs]),
         atol=1e-6,
     )
@@ -167,14 +165,12 @@ def test_the_real_model_with_and_without_the_division():
 def test_naive_softmax_overflows_and_the_page_shows_it():
     """C032."""
     broken = page(5, guess=("overflow", overflow.NOT_A_NUMBER), score="200")
-    assert "Right" in said(
-        broken
-    ) and "the sum is infinite, the weights are not a number, not a number, 0.00" in said(broken)
-    assert [row["text"] for row in chart(broken)[-1]] == ["first: ∞", "second: ∞", "third: 1"]
+    assert "Right" in said(broken) and states(said(broken), "0.00")
+    assert [row["text"] for row in drawn_rows(broken, "text")] == ["first: ∞", "second: ∞", "third: 1"]
     cured = page(5, guess=("overflow", overflow.NOT_A_NUMBER), score="200", safe="1")
     e = math.exp(-1)
     assert f"The weights are {1 / (1 + e):.2f}, {e / (1 + e):.2f}, 0.00" in said(cured)
-    assert [row["text"] for row in chart(cured)[-1]] == ["first: 1", "second: 0.37", "third: 0"]
+    assert [row["text"] for row in drawn_rows(cured, "text")] == ["first: 1", "second: 0.37", "third: 0"]
 
 
 @pytest.mark.slow

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import bar_labels, chart, drawn, said
+from drawn_layers import drawn_rows
+from exhibit_pages import bar_labels, drawn, said
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
@@ -54,13 +56,13 @@ def test_what_cls_says_is_covered_until_one_guessed():
     run = exhibit.compute(Params(a=A, b=B))
     before = page()
     assert not before.exception and asked(before, "one")[2] == game.SAYS[int(chance < 0.5)]
-    cells = chart(before)[0]
+    cells = drawn_rows(before, "text")
     assert [cell["exact"] for cell in cells] == list(run.tokens) and [cell["text"] for cell in cells] == [
         "AB"[s] for s in run.segments
     ]
     assert set(bar_labels(before, 1)) == {"?"} and f"{percent(chance)}" not in said(before)
     told = page(guess=("one", game.SAYS[int(chance < 0.5)]))
-    assert [row["value"] for row in chart(told, 1)[0]] == pytest.approx(
+    assert [row["value"] for row in drawn_rows(told, mark="bar", place=1)] == pytest.approx(
         [chance, 1 - chance]
     ) and f"P(IsNext) = {percent(chance)}" in said(told)
     answers = {asked(page(a=row.first, b=row.second), "one")[2] for row in next_pairs.judged()[:3]}
@@ -72,7 +74,9 @@ def test_what_cls_says_is_covered_until_one_guessed():
     )
     a, b, _ = EXAMPLES[2]
     known.pills(key=SLUG + "ready").set_value(f"{shorten(a, 26)} / {shorten(b, 26)}").run()
-    assert [cell["exact"] for cell in chart(known)[0]][1] == bert().tokenizer.encode(EXAMPLES[2][0]).tokens[0]
+    assert [cell["exact"] for cell in drawn_rows(known, "text")][1] == bert().tokenizer.encode(
+        EXAMPLES[2][0]
+    ).tokens[0]
 
 
 @pytest.mark.slow
@@ -81,25 +85,20 @@ def test_draws_are_half_and_half_and_counted():
     rows = next_pairs.draws(4, 30)
     count, last = next_pairs.count(rows), rows[-1]
     test = page(2, draw="4", draws="30")
-    assert [row["count"] for row in chart(test, 1)[1]] == [count.follow, 30 - count.follow] and chart(
-        test, 1
-    )[1][0]["mean"] == 15
+    assert [row["count"] for row in drawn_rows(test, "count", place=1)] == [
+        count.follow,
+        30 - count.follow,
+    ] and drawn_rows(test, "count", place=1)[0]["mean"] == 15
     chance = next_sentence.follows(bert(), [(last.first, last.second)])[0]
-    assert (
-        f"bert-mini gives P(IsNext) = {percent(chance)}. So far {count.follow} of 30 follow; expected 15 ± {3 * 7.5**0.5:.1f}"
-        in said(test)
-    )
+    assert states(said(test), percent(chance), f"{count.follow} of 30", "15", f"{3 * 7.5**0.5:.1f}")
     test.button(key=SLUG + "more").click().run()
-    assert (
-        f"Pair 31: the sampled answer is “{'IsNext' if next_pairs.draws(4, 31)[-1].follows else 'NotNext'}”"
-        in said(test)
-    )
+    assert states(said(test), "31", f"“{('IsNext' if next_pairs.draws(4, 31)[-1].follows else 'NotNext')}”")
     test.button(key=SLUG + "many").click().run()
     assert "Pair 81:" in said(test)
     test.button(key=SLUG + "draw.again").click().run()
     assert (
         "Pair 10:" in said(test)
-        and [cell["exact"] for cell in chart(test)[0]][1]
+        and [cell["exact"] for cell in drawn_rows(test, "text")][1]
         == bert().tokenizer.encode(next_pairs.draws(5, 10)[-1].first).tokens[0]
     )
 
@@ -110,14 +109,18 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
     values = next_sentence.follows(bert(), [(row.first, row.second) for row in rows])
     half, (better, firsts) = next_pairs.right(values, rows, 0.5), next_pairs.preferred(values)
     before = page(3)
-    assert asked(before, "known")[3] == half and not any(chart(before)[0]) and "cases" not in said(before)
+    assert (
+        asked(before, "known")[3] == half
+        and not any(drawn_rows(before, "told"))
+        and "cases" not in said(before)
+    )
     told = before.button(key=f"predict:{SLUG}known:commit").click().run()
-    np.testing.assert_allclose([row["at"] for row in chart(told)[0]], values, rtol=1e-5)
+    np.testing.assert_allclose([row["at"] for row in drawn_rows(told, "told")], values, rtol=1e-5)
     assert f"Threshold 50%: {half} of 64 right" in said(told) and f"in {better} of {firsts} cases" in said(
         told
     )
     assert (
-        sum(row["told"] == "right" for row in chart(told)[0])
+        sum(row["told"] == "right" for row in drawn_rows(told, "told"))
         == half
         == sum((v >= 0.5) == r.follows for v, r in zip(values, rows, strict=True))
     )
@@ -132,10 +135,7 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
         ),
     )
     game.scored.cache_clear()
-    assert (
-        game.record()
-        == "Recorded on the test, with books that were not in training: 25.0% right; always no: 75.0%."
-    )
+    assert states(game.record(), "25.0%", "75.0%")
     game.scored.cache_clear()
 
 
@@ -146,21 +146,19 @@ def test_who_looks_at_which_text():
     best = reading.AT[int(found.mean((0, 1))[1].argmax())]
     before, told = page(4), page(4, guess=("who", best), block="[CLS] → B")
     assert asked(before, "who")[2] == best and {
-        cell["label"] for cell in [*chart(before)[0], *chart(before, 1)[0]]
+        cell["label"] for cell in [*drawn_rows(before, "value"), *drawn_rows(before, "value", place=1)]
     } == {"?"}
     np.testing.assert_allclose(
-        [cell["value"] for cell in chart(told)[0]], found.mean((0, 1))[:3].ravel(), atol=1e-4
+        [cell["value"] for cell in drawn_rows(told, "value")], found.mean((0, 1))[:3].ravel(), atol=1e-4
     )
     np.testing.assert_allclose(
-        [cell["value"] for cell in chart(told, 1)[0]], found[..., 0, 2].ravel(), atol=1e-4
+        [cell["value"] for cell in drawn_rows(told, "value", place=1)], found[..., 0, 2].ravel(), atol=1e-4
     )
     n_heads = found.shape[1]
     one = page(4, guess=("who", best), head=str(n_heads + 1))
-    assert (
-        f"L1.H1: A gives {percent(found[1, 1, 1, 1], 2)} to A and {percent(found[1, 1, 1, 2], 2)} to B"
-        in said(one)
-    )
-    assert [at for at, cell in enumerate(chart(one, 1)[0]) if cell["highlighted"]] == [n_heads + 1]
+    assert states(said(one), "L1.H1", percent(found[1, 1, 1, 1], 2), percent(found[1, 1, 1, 2], 2))
+    cells = drawn_rows(one, "value", place=1)
+    assert [at for at, cell in enumerate(cells) if cell["highlighted"]] == [n_heads + 1]
 
 
 @pytest.mark.slow
@@ -174,19 +172,23 @@ def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     before, told = page(5, batch="4"), page(5, batch="4", guess=("loss", answer))
     assert (
         asked(before, "loss")[2] == answer
-        and {row["said"] for row in chart(before, 1)[1]} == {"?"}
+        and {row["said"] for row in drawn_rows(before, "end", place=1)} == {"?"}
         and "loss =" not in said(before)
     )
-    last = [row["nats"] for row in chart(told, 1)[0]][-2:]
+    last = [row["nats"] for row in drawn_rows(told, "from", place=1)][-2:]
     assert last == pytest.approx([found.words.mean(), found.pairs.mean()], rel=1e-4)
-    assert chart(told, 1)[1][-1]["said"] == f"{found.total:.2f}" and f"loss = {found.total:.3f}" in said(told)
-    assert [cell["exact"] for cell in chart(told)[0]] == list(found.read[0])
+    assert drawn_rows(told, "end", place=1)[-1][
+        "said"
+    ] == f"{found.total:.2f}" and f"loss = {found.total:.3f}" in said(told)
+    assert [cell["exact"] for cell in drawn_rows(told, "text")] == list(found.read[0])
     other = page(5, batch="4", follows="0", guess=("loss", answer))
     chance = float(found.chances[0])
     assert f"P(IsNext) = {percent(chance)}, loss {-math.log(chance):.3f}" in said(
         told
     ) and f"P(NotNext) = {percent(1 - chance)}, loss {-math.log(1 - chance):.3f}" in said(other)
-    assert chart(other, 1)[0][0]["nats"] == pytest.approx(chart(told, 1)[0][0]["nats"])
+    assert drawn_rows(other, "from", place=1)[0]["nats"] == pytest.approx(
+        drawn_rows(told, "from", place=1)[0]["nats"]
+    )
     told.button(key=SLUG + "draw.again").click().run()
     assert told.session_state["atlas.chosen"][SLUG + "draw"] == "4"
 
@@ -197,7 +199,7 @@ def test_the_order_of_the_texts_and_their_vectors():
     most = max(next_sentence.WAYS[1:], key=lambda way: abs(found[way] - found["as trained"]))
     before, told = page(6), page(6, guess=("swap", most))
     assert asked(before, "swap")[2] == most and bar_labels(before)[1:] == ["?"] * 3
-    assert [row["value"] for row in chart(told)[0]] == pytest.approx(
+    assert [row["value"] for row in drawn_rows(told, mark="bar")] == pytest.approx(
         list(found.values())
     ) and "Right." in said(told)
     told.button(key=SLUG + "turn").click().run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from drawn_layers import layer
 from exhibit_pages import bar_values, drawn, said
 
 from viz.course.gpt.sizes import data
@@ -62,10 +63,9 @@ def test_the_race_on_two_axes(counts: data.Data) -> None:
     """C107, E10: GPT-3 has 112 times the parameters of GPT-2 XL."""
     assert race(Params(), counts).answer == pytest.approx(174_604_259_328 / 1_557_611_200)
     scales = [
-        race(Params(plain=plain), counts)
-        .chart(True)
-        .to_dict()["layer"][0]["encoding"]["y"]["scale"]
-        .get("type")
+        layer(race(Params(plain=plain), counts).chart(True), mark="circle")["encoding"]["y"]["scale"].get(
+            "type"
+        )
         for plain in (False, True)
     ]
     assert scales == ["log", None]

@@ -7,8 +7,10 @@ import io
 
 import numpy as np
 import pytest
-from exhibit_pages import chart, drawn, said
+from drawn_layers import all_rows, drawn_rows, find_layers
+from exhibit_pages import drawn, said
 from PIL import Image
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 from viz.charts.patches import PICKED, VEIL, lit, reads
@@ -31,7 +33,7 @@ def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> A
 
 def titles(test: AppTest) -> list[str]:
     """What is written above the small pictures."""
-    return [row["title"] for row in chart(test, 1)[3]]
+    return [row["title"] for row in drawn_rows(test, "title", place=1)]
 
 
 def pixels(address: str) -> np.ndarray:
@@ -43,14 +45,14 @@ def pixels(address: str) -> np.ndarray:
 def test_the_page_opens_with_a_question_and_covers_what_is_read():
     test = page()
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.text.info.title
-    seen, covered = chart(test, 1)[:2]
+    seen, covered = (drawn_rows(test, mark=mark, place=1) for mark in ("image", "rect"))
     assert not seen and len(covered) == 3 and not test.get("plotly_chart")
     told = page(state={"predict:soft_and_hard.first": SOFTLY})
     drawn = maths.draw(exhibit.compute(Params()).weights, 5000, 0)
     data = exhibit.compute(Params())
     far = np.linalg.norm(data.values[drawn].mean(0) - data.weights @ data.values)
-    assert "Right." in said(told) and f"{far:.4f} away from the soft mix" in said(told)
-    seen, covered = chart(told, 1)[:2]
+    assert "Right." in said(told) and states(said(told), f"{far:.4f}")
+    seen, covered = (drawn_rows(told, mark=mark, place=1) for mark in ("image", "rect"))
     assert not covered and titles(told) == ["soft", "one draw", "mean of 200"]
     shown = (
         (data.weights @ data.patches.reshape(24, -1)).reshape(30, 30, 3),
@@ -66,15 +68,15 @@ def test_weights_are_a_softmax_of_colours_and_the_picture_is_veiled_by_them():
     data = exhibit.compute(Params(asks=2, beta=4))
     far = ((data.values - data.values[2]) ** 2).sum(1)
     np.testing.assert_allclose(data.weights, np.exp(-4 * far) / np.exp(-4 * far).sum())
-    layers = chart(page(step="2", asks="2", beta="4"))
+    shown = page(step="2", asks="2", beta="4")
+    boxes = [each["data"]["values"] for each in find_layers(shown, mark="rect", without=["veil"])]
     np.testing.assert_allclose(
-        [row["veil"] for row in layers[1]], VEIL * (1 - data.weights / data.weights.max())
+        [row["veil"] for row in drawn_rows(shown, "veil")], VEIL * (1 - data.weights / data.weights.max())
     )
-    assert [row["patch"] for row in layers[2]] == ["C1"] and not layers[3]
-    assert [row["text"] for row in layers[4]] == [
-        f"{percent(weight)}" for weight in data.weights if weight >= 0.03
-    ]
-    assert [row["weight"] for row in layers[8]] == [f"{percent(weight, 2)}" for weight in data.weights]
+    assert ["C1"] in [[row["patch"] for row in rows] for rows in boxes] and [] in boxes
+    texts = [row["text"] for row in all_rows(shown, "text", mark="text")]
+    assert {percent(weight) for weight in data.weights if weight >= 0.03} <= {*texts}
+    assert [row["weight"] for row in max(boxes, key=len)] == [percent(weight, 2) for weight in data.weights]
     even = exhibit.compute(Params(beta=0))
     np.testing.assert_allclose(even.weights, 1 / 24)
 
@@ -88,8 +90,8 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
     assert (np.abs(data.values[data.drawn].mean(0) - soft) <= 4 * error).all()
     np.testing.assert_allclose(maths.soft_read(data.weights, data.patches).mean((0, 1)), soft)
     test = page(step="4", draws="5000", draw="3")
-    assert f"The mean of 5,000 draws is {data.near.distance[-1]:.4f} away" in said(test)
-    _, chance, found, _, _ = chart(test, 2)
+    assert states(said(test), "5,000", f"{data.near.distance[-1]:.4f}")
+    chance, found = (each["data"]["values"] for each in find_layers(test, "n", mark="line", place=2))
     np.testing.assert_allclose(
         [[row["n"], row["y"]] for row in found], np.stack([data.near.n, data.near.distance], 1)
     )
@@ -98,13 +100,12 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
     )
     assert data.near.distance[-1] == pytest.approx(np.linalg.norm(data.values[data.drawn].mean(0) - soft))
     shown = page(step="3", draw="3")
-    assert titles(shown) == ["soft", f"hard: {steps.NAMES[data.drawn[0]]}"] and [
-        row["place"] for row in chart(shown)[3]
-    ] == [data.drawn[0]]
-    assert (
-        f"Sampled: {steps.thing(int(data.drawn[0]))}, with a probability of {percent(data.weights[data.drawn[0]], 2)}"
-        in said(shown)
-    )
+    assert titles(shown) == ["soft", f"hard: {steps.NAMES[data.drawn[0]]}"] and data.drawn[0] in [
+        rows[0]["place"]
+        for each in find_layers(shown, mark="rect", without=["veil"])
+        if len(rows := each["data"]["values"]) == 1
+    ]
+    assert states(said(shown), steps.thing(int(data.drawn[0])), percent(data.weights[data.drawn[0]], 2))
 
 
 @pytest.mark.slow
@@ -128,12 +129,9 @@ def test_gradients_agree_and_are_shown_with_their_scatter():
         step="5", draws="5000", wanted="redder", state={"predict:soft_and_hard.path": "Zero for every score"}
     )
     best = int(data.learning.exact.argmax())
-    assert (
-        f"the score of {steps.thing(best)} should grow most. Its derivative is exactly {data.learning.exact[best]:.4f}"
-        in said(test)
-    )
-    assert "It is “Nothing: there is no path to the scores”" in said(test)
-    _, bars, dots = chart(test, 1)
+    assert states(said(test), steps.thing(best), f"{data.learning.exact[best]:.4f}")
+    assert states(said(test), "“Nothing", "no path")
+    bars, dots = drawn_rows(test, "high", place=1), drawn_rows(test, "size", place=1)
     assert list(dict.fromkeys(row["by"] for row in dots)) == ["REINFORCE", "with a baseline", "exact"]
     names, exact, rows = steps.gradients(data)
     assert [row["of"] for row in dots if row["by"] == "exact"] == names
@@ -189,24 +187,16 @@ def test_the_lines_to_take_away_make_the_same_numbers():
 def test_figures_as_data():
     with pytest.raises(ValueError, match="3 weights for 2"):
         lit((), (2, 1), (1, 2), np.ones(3))
-    drawn = lit(
-        (), (2, 1), (1, 2), np.array([0.25, 0.75]), framed=0, query_patch=1, labelled_from=0.5
-    ).to_dict()["layer"]
-    assert [[row["place"] for row in drawn[layer]["data"]["values"]] for layer in (2, 3)] == [[1], [0]] and [
-        row["text"] for row in drawn[4]["data"]["values"]
-    ] == ["75%"]
-    seen, covered, _, above = (
-        layer["data"]["values"]
-        for layer in reads([("<b>", np.full((2, 2, 3), 2.0)), ("x", None)]).to_dict()["layer"]
-    )
+    drawn = lit((), (2, 1), (1, 2), np.array([0.25, 0.75]), framed=0, query_patch=1, labelled_from=0.5)
+    boxes = [each["data"]["values"] for each in find_layers(drawn, mark="rect", without=["veil"])]
+    assert sorted(rows[0]["place"] for rows in boxes if len(rows) == 1) == [0, 1]
+    assert "75%" in [row["text"] for row in all_rows(drawn, "text", mark="text")]
+    two = reads([("<b>", np.full((2, 2, 3), 2.0)), ("x", None)])
+    seen, covered, above = drawn_rows(two, "image"), drawn_rows(two, mark="rect"), drawn_rows(two, "title")
     assert (
         [row["title"] for row in above] == ["<b>", "x"]
         and pixels(seen[0]["image"]).max() == 255
         and [row["title"] for row in covered] == ["x"]
     )
-    assert (
-        guesses(["a"], np.array([1.0]), [("p", np.array([1.0]), np.array([0.1]))]).to_dict()["layer"][1][
-            "data"
-        ]["values"][0]["high"]
-        == 1.2
-    )
+    (bar,) = drawn_rows(guesses(["a"], np.array([1.0]), [("p", np.array([1.0]), np.array([0.1]))]), "high")
+    assert bar["high"] == 1.2

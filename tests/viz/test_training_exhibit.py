@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
+from drawn_layers import all_rows, drawn_rows, find_layers
 from exhibit_pages import chart, drawn, said, said_and_set
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
@@ -63,7 +65,7 @@ def texts(test: AppTest, place: int = 0) -> list[str]:
 
 def bars(test: AppTest) -> list[dict]:
     """The rows of a chart whose layers share them."""
-    return chart(test)[0]
+    return drawn_rows(test, mark="bar")
 
 
 @pytest.mark.slow
@@ -80,7 +82,7 @@ def test_the_shift_is_covered_and_then_shown():
     assert texts(before).count("?") == len(wanted) - 1 and "Right" in said(after) and "?" not in texts(after)
     assert all(token in texts(after) for token in (*read, *wanted))
     straight = page(1, guess=("shift", read[1]), shift="0")
-    assert f"its loss is {found.unshifted.mean():.2f} nats" in said(straight)
+    assert states(said(straight), f"{found.unshifted.mean():.2f} nats")
     other = at_once(model(), "I am a student.", "Soy.")
     assert "Right" in said(
         page(1, guess=("shift", named(other.read)[1]), text="I am a student.", target="Soy.")
@@ -105,7 +107,7 @@ def test_the_losses_of_all_places_wait_for_the_guess():
     assert [row["now"] for row in bars(after)] == pytest.approx(found.losses, abs=1e-6) and [
         row["says"] for row in bars(after)
     ] == named(found.wanted)
-    assert f"cross entropy of PyTorch: }} {found.losses.mean():.4f}" in said_and_set(after)
+    assert states(said_and_set(after), f"{found.losses.mean():.4f}")
 
 
 @pytest.mark.slow
@@ -114,9 +116,9 @@ def test_step_by_step_has_the_same_scores():
     found = at_once(model(), "You are welcome.", "De nada.")
     m = len(found.wanted)
     test = page(3)
-    assert f"Training: 1 pass. Inference: {m} passes." in said(
-        test
-    ) and f"differ by {tiny(float(found.differences.max()))} at most" in said(test)
+    assert states(said(test), "1 pass", f"{m} passes") and states(
+        said(test), tiny(float(found.differences.max()))
+    )
     shown = [text for text in texts(test) if text.startswith(("0.", "1."))]
     assert len(shown) == 2 * m and shown[:m] == [f"{np.exp(-loss):.4f}" for loss in found.losses] == shown[m:]
     first = page(3, passes="1")
@@ -128,18 +130,17 @@ def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     weights = {name: value.clone() for name, value in model().network.state_dict().items()}
     steps = list(teacher_forcing_steps.teach(model(), "You are welcome.", "De nada."))
     before = page(4)
-    assert f"its loss on this pair is {steps[0].loss:.3f} nats per token" in said(before)
+    assert states(said(before), f"{steps[0].loss:.3f} nats")
     gained = steps[0].losses - steps[1].losses
     found = at_once(model(), "You are welcome.", "De nada.")
     places = [f"{i + 1}: {token}" for i, token in enumerate(named(found.wanted))]
     assert "Right" in said(page(4, guess=("gain", places[int(gained.argmax())])))
     test = before.button(key=SLUG + "go").click().run()
     assert not test.exception and test.query_params[SLUG + "steps"] == "1"
-    assert f"from {steps[0].loss:.3f} to {steps[1].loss:.3f}, {steps[1].changed:,} weights changed" in said(
-        test
-    )
+    assert states(said(test), f"{steps[0].loss:.3f}", f"{steps[1].loss:.3f}", f"{steps[1].changed:,} weights")
     test = test.button(key=SLUG + "go").click().run()
-    single, mean, _ = chart(test, 1)
+    single = drawn_rows(test, "place", mark="line", place=1)
+    mean = drawn_rows(test, "loss", mark="line", without=["place"], place=1)
     assert [row["loss"] for row in mean] == pytest.approx([each.loss for each in steps[:3]], abs=1e-5)
     assert [row["loss"] for row in single] == pytest.approx(
         np.concatenate([each.losses for each in steps[:3]]), abs=1e-5
@@ -169,7 +170,7 @@ def test_the_bars_of_the_last_layer_add_up_and_follow_the_temperature():
         p = np.exp(z - z.max()) / np.exp(z - z.max()).sum()
         shares = [row["value"] for row in bars(test)]
         np.testing.assert_allclose(shares[:-1], np.sort(p)[::-1][: write.TOP], rtol=1e-5)
-        assert sum(shares) == pytest.approx(1) and f"they add up to {p.sum():.6f}" in said(test)
+        assert sum(shares) == pytest.approx(1) and states(said(test), f"{p.sum():.6f}")
 
 
 @pytest.mark.slow
@@ -178,16 +179,16 @@ def test_greedy_is_not_always_best():
     before, after = page(6, *FOLDS), page(6, guess=("best", "b"))
     assert (
         "0.36" not in json.dumps(chart(before))
-        and {row["step"] for row in chart(before)[0]} == {0, 1}
+        and {row["step"] for row in drawn_rows(before, "way")} == {0, 1}
         and "0.36" not in said_and_set(before)
     )
-    assert "Right" in said(
-        after
-    ) and "Greedy: 0.5 × 0.4 = 0.20. The most probable text: 0.4 × 0.9 = 0.36." in said(after)
+    assert "Right" in said(after) and states(said(after), "0.5 × 0.4 = 0.20", "0.4 × 0.9 = 0.36")
     first, _ = greedy.by_model(model(), "a cat")
     test = page(6, where="model", sentence="a cat")
     assert not test.exception and f"{first.total:.4f}" in said(test)
-    assert [row["P"] for row in chart(test)[0] if row["way"] == "greedy"][1:] == pytest.approx(first.products)
+    assert [row["P"] for row in drawn_rows(test, mark="line") if row["way"] == "greedy"][1:] == pytest.approx(
+        first.products
+    )
 
 
 @pytest.mark.slow
@@ -221,40 +222,35 @@ def test_the_lines_to_take_away_make_the_same_numbers(monkeypatch):
     )
 
 
-def values(layer: dict) -> list[dict]:
-    return layer["data"]["values"]
-
-
 @pytest.mark.slow
 def test_the_two_rows_and_their_arrows():
-    drawn_rows = teacher_forcing.rows(["De", "nada", "END"], ["START", "De", None], chosen=1).to_dict()[
-        "layer"
-    ]
-    tiles, lines, heads, words, hidden, above, below = drawn_rows
-    assert [row["token"] for row in values(tiles)] == ["De", "nada", "END", "START", "De", "?"]
-    assert [row["token"] for row in values(tiles) if row["edge"] == theme.CATEGORICAL[1]] == ["nada", "De"]
-    assert [(row["x"], round(row["x2"])) for row in values(lines)] == [(0, 1)] and values(lines) == values(
-        heads
+    figure = teacher_forcing.rows(["De", "nada", "END"], ["START", "De", None], chosen=1)
+    tiles, lines = drawn_rows(figure, mark="rect"), drawn_rows(figure, mark="rule")
+    assert [row["token"] for row in tiles] == ["De", "nada", "END", "START", "De", "?"]
+    assert [row["token"] for row in tiles if row["edge"] == theme.CATEGORICAL[1]] == ["nada", "De"]
+    assert [(row["x"], round(row["x2"])) for row in lines] == [(0, 1)]
+    assert lines == drawn_rows(figure, mark="point"), "each line has its head"
+    (hidden,) = (
+        each
+        for each in find_layers(figure, "text", mark="text")
+        if [row["text"] for row in each["data"]["values"]] == ["?"]
     )
-    assert (
-        len(values(words)) == 5
-        and [row["text"] for row in values(hidden)] == ["?"]
-        and hidden["mark"]["color"] == theme.CATEGORICAL[1]
-    )
-    assert values(above)[0]["text"].startswith("target") and values(below)[0]["y"] > 2
-    straight = teacher_forcing.rows(["<b>"] * 8, ["a"] * 8, arrows=False).to_dict()["layer"]
-    assert [(row["y"], row["y2"]) for row in values(straight[1])] == [(t, t) for t in range(8)] and all(
-        row["x2"] > row["x"] for row in values(straight[1])
-    )
-    assert [row["text"] for row in values(straight[3])][:8] == ["<b>"] * 8  # a text mark, never markup
+    assert hidden["mark"]["color"] == theme.CATEGORICAL[1]
+    assert any(row["text"].startswith("target") for row in all_rows(figure, "text", mark="text"))
+    straight = teacher_forcing.rows(["<b>"] * 8, ["a"] * 8, arrows=False)
+    lines = drawn_rows(straight, mark="rule")
+    assert [(row["y"], row["y2"]) for row in lines] == [(t, t) for t in range(8)]
+    assert all(row["x2"] > row["x"] for row in lines)
+    texts = [row["text"] for row in all_rows(straight, "text", mark="text")]
+    assert texts.count("<b>") == 8, "a text mark, never markup"
 
 
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("n", [2, 5, 11])
 def test_the_passes_as_tiles(n):
     read, p = ["START", *(f"w{t}" for t in range(1, n))], np.linspace(0.3, 0.9, n)
-    layers = teacher_forcing.passes(read, [*read[1:], "END"], p, p, n - 1).to_dict()["layer"]
-    tiles = values(layers[0])
+    figure = teacher_forcing.passes(read, [*read[1:], "END"], p, p, n - 1)
+    tiles = drawn_rows(figure, mark="rect")
     assert (
         len(tiles) == n * (n + 1) // 2
         and [row["token"] for row in tiles if row["fill"] == theme.SEQUENTIAL[3]] == read[: n - 1]
@@ -262,41 +258,35 @@ def test_the_passes_as_tiles(n):
     assert sum(row["fill"] == theme.BACKGROUND for row in tiles) == n and all(
         row["token"] == "∅" for row in tiles[-n:]
     )
-    newest = {
-        (round(row["y"]), row["token"])
-        for layer in layers
-        if layer["mark"]["type"] == "text"
-        for row in values(layer)
-        if "token" in row
-    }
+    newest = {(round(row["y"]), row["token"]) for row in all_rows(figure, mark="text") if "token" in row}
     assert newest >= set(enumerate(read[: n - 1]))
-    assert [
-        [row["text"] for row in values(layer)] for layer in layers if values(layer)[0].get("text") == "0.3000"
-    ] == [[f"{value:.4f}" for value in p[: n - 1]]] * 2
+    losses = [
+        [row.get("text") for row in each["data"]["values"]] for each in find_layers(figure, mark="text")
+    ]
+    assert losses.count([f"{value:.4f}" for value in p[: n - 1]]) == 2
 
 
 @pytest.mark.slow
 def test_bars_behind_bars_and_names_at_the_ends():
-    chart = learned_task.losses(
+    figure = learned_task.losses(
         ["START", "De"], ["De", "END"], np.array([0.5, 0.25]), np.array([0.25, 0.75])
-    ).to_dict()
-    assert [row["end"] for row in chart["data"]["values"]] == [0.5, 0.75]
-    assert chart["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, 0.75 * 1.25] and chart["layer"][1][
-        "encoding"
-    ]["color"]["scale"]["domain"] == ["before", "now"]
-    ways = (("greedy", ["a", "c", "END"], [0.5, 0.2, 0.1]), ("best", ["a", "d", "END"], [0.5, 0.18, 0.15]))
-    layers = learned_task.products(ways, [[0.1, 0.05, 0.01]], parts=1).to_dict()["layer"]
-    drawn_words = [
-        row["text"] for layer in layers if layer["mark"]["type"] == "text" for row in values(layer)
+    )
+    bars = find_layers(figure, mark="bar")
+    assert [row["end"] for row in drawn_rows(figure, "end")] == [0.5, 0.75]
+    assert [0, 0.75 * 1.25] in [each["encoding"]["x"]["scale"].get("domain") for each in bars]
+    assert ["before", "now"] in [
+        each["encoding"]["color"]["scale"]["domain"]
+        for each in bars
+        if "scale" in each["encoding"].get("color", {})
     ]
-    assert sorted(drawn_words[:3]) == ["a", "c", "d"] and set(drawn_words[3:]) == {
-        "greedy",
-        "0.10",
-        "best",
-        "0.15",
-    }
-    covered = learned_task.products(ways, [[0.1, 0.05, 0.01]], told=False, parts=1).to_dict()["layer"]
-    assert all(row["step"] <= 1 for layer in covered for row in values(layer))
+    ways = (("greedy", ["a", "c", "END"], [0.5, 0.2, 0.1]), ("best", ["a", "d", "END"], [0.5, 0.18, 0.15]))
+    texts = [
+        row["text"]
+        for row in all_rows(learned_task.products(ways, [[0.1, 0.05, 0.01]], parts=1), mark="text")
+    ]
+    assert {*texts} == {"a", "c", "d", "greedy", "0.10", "best", "0.15"} and texts.count("a") == 1
+    covered = learned_task.products(ways, [[0.1, 0.05, 0.01]], told=False, parts=1)
+    assert all(row["step"] <= 1 for row in all_rows(covered))
 
 
 def test_no_markup_and_a_thumbnail():

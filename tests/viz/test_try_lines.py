@@ -58,10 +58,7 @@ def test_the_lines_of_the_feed_forward_network():
         and fires["gpt-mini"].fires.mean() > 3 * fires["translator-en-es"].fires.mean()
     )
     longer = feed_forward.compute(Params(text=f"{SENTENCES[0]} It was a long and very warm day."))
-    assert (
-        "a longer sentence: fewer units fire for no word" in tries(feed_forward)[2]
-        and longer.dead < fires["translator-en-es"].dead
-    )
+    assert "fewer units" in tries(feed_forward)[2] and longer.dead < fires["translator-en-es"].dead
     x = np.linspace(-3, 0, 3001)
     lowest = x[np.argmin([value * (1 + math.erf(value / math.sqrt(2))) / 2 for value in x])]
     assert f"near −{abs(lowest):.2f}" in tries(feed_forward)[1]

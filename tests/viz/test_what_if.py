@@ -268,7 +268,7 @@ def test_the_quiet_menu_makes_each_change(engine, model, what):
     test.run()
     assert not test.exception
     if (model, what) == ("tiny-llama", "places"):
-        assert "adds no vectors of positions" in said(test)
+        assert "no vectors" in said(test)
         return
     touch(test, "what_if.more.add")
     assert not test.exception and len(chips(test)) == 1, said(test)
@@ -279,7 +279,7 @@ def test_a_link_takes_no_positions_from_a_model_that_adds_none(engine, raw):
     test = page(
         model="tiny-llama", **{EDITS: f"{raw};zero:layer.0.self_attn.heads:1", "layer": "0", "head": "1"}
     )
-    assert "has no value at" in said(test) and len(chips(test)) == 1
+    assert "has no value" in said(test) and len(chips(test)) == 1
 
 
 @pytest.mark.quick(2)
@@ -293,9 +293,7 @@ def test_the_folds_hold_what_they_say(engine, model):
     for name in ("what_if.equation", "what_if.looking", "What if.documents", "what_if.table", "what_if.take"):
         test.session_state[f"fold:{name}"] = True
     go(test)
-    assert "adds a vector of length" in said(test) and "from_text(" in "".join(
-        code.value for code in test.code
-    )
+    assert "vector of length" in said(test) and "from_text(" in "".join(code.value for code in test.code)
     table = test.dataframe[0].value
     assert list(table.columns) == ["what", "before", "after", "change"] and len(table) >= 6 * len(
         engine.open(model).spec.kinds

@@ -12,6 +12,7 @@ import torch
 from exhibit_pages import bar_labels, chart, drawn, figure
 from exhibit_pages import said_and_set as said
 from packets import opened
+from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 import core
@@ -64,9 +65,7 @@ def test_king_without_man_and_with_woman_is_queen():
     assert header(page(), "plus")["blind"] is True
     test = page(guess={"hand": "queen"})
     sent = header(test, "plus")
-    assert "Right." in said(
-        test
-    ) and "king − man + woman = (0.00, 1.00); the nearest of the other words is “queen”" in said(test)
+    assert "Right." in said(test) and states(said(test), "0.00", "1.00", "“queen”")
     assert {p["name"]: tuple(p["at"]) for p in sent["points"][:4]} == {
         "king": (1, 1),
         "man": (1, 0),
@@ -79,9 +78,7 @@ def test_king_without_man_and_with_woman_is_queen():
 def test_other_places_another_answer():
     at = [*OPENING[:3], (-1.5, -1.5), (1.0, -0.8), (0.1, 0.9), OPENING[6]]
     test = page(points=link.pack(at), guess={"hand": "queen"})
-    assert "You said “queen”. It is “girl”." in said(test) and "nearest of the other words is “girl”" in said(
-        test
-    )
+    assert states(said(test), "“queen”", "“girl”") and states(said(test), "“girl”")
 
 
 # ------------------------------------------------------------------ trained
@@ -124,9 +121,7 @@ def test_the_map_keeps_the_sum():
     np.testing.assert_allclose(found.map[0] - found.map[1], found.map[-1] - found.map[2], atol=1e-5)
     test = page(3)
     step = np.linalg.norm(found.map[0] - found.map[1])
-    assert f"The arrow man → king is {step:.2f} long, the one from woman to the sum {step:.2f}" in said(
-        test
-    ) and f"{percent(found.share)}" in said(test)
+    assert states(said(test), f"{step:.2f}") and f"{percent(found.share)}" in said(test)
     assert "queen" in figure(test)["data"][0]["text"]
 
 
@@ -146,13 +141,9 @@ def test_in_a_table_a_word_has_one_vector_and_in_a_model_two():
     same = word_vectors.alike(model.run(start.one), model.run(start.two), "bank")
     assert same[0] == pytest.approx(1, abs=1e-6) and same[-1] < 0.9 and len(same) == model.config.n_layers + 2
     test = committed(page(4), "alike", 0.5)
-    assert f"{same[0]:.3f}" in said(test) and f"after the last layer the cosine is {same[-1]:.3f}" in said(
-        test
-    )
+    assert f"{same[0]:.3f}" in said(test) and states(said(test), f"{same[-1]:.3f}")
     other = committed(page(4, two=start.one), "alike", 1.0)
-    assert "after the last layer the cosine is 1.000" in said(other), (
-        "the same sentence twice: the same vector"
-    )
+    assert states(said(other), "1.000"), "the same sentence twice: the same vector"
 
 
 def test_a_word_that_does_not_stand_there_gets_a_calm_answer():

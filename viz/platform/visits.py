@@ -66,7 +66,9 @@ def _visit_without_server(slug: str, query: str, state: Mapping[str, Any] | None
 
     logging.getLogger(script_run_context.__name__).disabled = True  # it misses a browser
     page = AppTest.from_string(_SCRIPT.format(slug=slug), default_timeout=LONGEST)
-    page._bidi_component_manager = BidiComponentManager()  # else all installed packages are searched for components
+    page._bidi_component_manager = (
+        BidiComponentManager()
+    )  # else all installed packages are searched for components
     for name, value in parse_qsl(query, keep_blank_values=True):
         page.query_params[name] = value
     for name, value in (state or {}).items():
