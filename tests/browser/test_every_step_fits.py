@@ -177,6 +177,17 @@ def test_a_view_of_the_workspace_is_whole_in_the_smallest_window_and_on_a_projec
     _is_whole(visitor, f"{app_url}/{address}&present=1")
 
 
+@pytest.mark.slow
+def test_a_picture_is_as_large_on_a_projector_as_its_place(visitor: Any, app_url: str) -> None:
+    visitor.set_viewport_size({"width": PROJECTOR[0], "height": PROJECTOR[1]})
+    visitor.goto(f"{app_url}/figures?present=1")
+    visitor.locator('[data-testid="stImage"] img').wait_for()
+    settle(visitor)
+    places = ('[data-testid="stImage"] img', '[data-testid="stElementContainer"]:has(img)')
+    drawn, place = (visitor.locator(name).first.bounding_box()["width"] for name in places)
+    assert abs(drawn - place) < 2 and place > PROJECTOR[0] / 3
+
+
 OPEN = '[class*="st-key-asked-"]:not(:has([class*="st-key-verdict-"])) button:enabled'
 """The options of a question that is not answered yet, or the button that commits a number."""
 
