@@ -61,3 +61,12 @@ def test_cells_are_pale_dark_covered_or_without_a_number() -> None:
     colour = layer(apart, mark="rect")["encoding"]["color"]
     assert colour["scale"]["range"] == theme.DIVERGING and colour["legend"]["title"] == "cosine"
     assert len(apart["layer"]) == 1  # no labels
+
+
+def test_stacked_bars_have_their_sum_at_the_end() -> None:
+    table = pd.DataFrame({"a": [1.5, 0.25], "b": [3.0, 0.5]}, ["x", "y"])
+    for covered in (False, True):
+        chart = marks.bars(table, "{:.2f}", stacked=True, covered=covered).to_dict()
+        totals = [row["label"] for layer in chart["layer"] for row in layer.get("data", {}).get("values", [])]
+        assert totals == (["?", "?"] if covered else ["4.50", "0.75"]) and "yOffset" not in chart["encoding"]
+        assert chart["encoding"]["x"]["scale"]["domain"] == ([0, 1] if covered else [0, 4.5])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from drawn_layers import drawn_rows
+from drawn_layers import all_rows, drawn_rows
 from exhibit_pages import bar_labels, drawn, said
 from shown_values import states
 from streamlit.testing.v1 import AppTest
@@ -172,13 +172,13 @@ def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     before, told = page(5, batch="4"), page(5, batch="4", guess=("loss", answer))
     assert (
         asked(before, "loss")[2] == answer
-        and {row["said"] for row in drawn_rows(before, "end", place=1)} == {"?"}
+        and {bar["label"] for bar in all_rows(before, mark="text", place=1)} == {"?"}
         and "loss =" not in said(before)
     )
-    last = [row["nats"] for row in drawn_rows(told, "from", place=1)][-2:]
+    last = [bar["value"] for bar in drawn_rows(told, mark="bar", place=1)][-2:]
     assert last == pytest.approx([found.words.mean(), found.pairs.mean()], rel=1e-4)
-    assert drawn_rows(told, "end", place=1)[-1][
-        "said"
+    assert all_rows(told, mark="text", place=1)[-1][
+        "label"
     ] == f"{found.total:.2f}" and f"loss = {found.total:.3f}" in said(told)
     assert [cell["exact"] for cell in drawn_rows(told, "text")] == list(found.read[0])
     other = page(5, batch="4", follows="0", guess=("loss", answer))
@@ -186,9 +186,7 @@ def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     assert f"P(IsNext) = {percent(chance)}, loss {-math.log(chance):.3f}" in said(
         told
     ) and f"P(NotNext) = {percent(1 - chance)}, loss {-math.log(1 - chance):.3f}" in said(other)
-    assert drawn_rows(other, "from", place=1)[0]["nats"] == pytest.approx(
-        drawn_rows(told, "from", place=1)[0]["nats"]
-    )
+    assert drawn_rows(other, mark="bar", place=1)[0] == drawn_rows(told, mark="bar", place=1)[0]
     told.button(key=SLUG + "draw.again").click().run()
     assert told.session_state["atlas.chosen"][SLUG + "draw"] == "4"
 

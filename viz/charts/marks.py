@@ -6,6 +6,7 @@ layers that `lines` takes as its background or overlay.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from textwrap import wrap
@@ -45,13 +46,15 @@ def bars(
     end: float | None = None,
     level: float | None = None,
     covered: bool = False,
+    stacked: bool = False,
     row: float = 0,
 ) -> vega.Layers:
     """Return horizontal bars from 0 with their names at the left and a label at the end of each; of a table each row is a group, each column a colour.
 
     A value that is not a number is covered. hues: the colour of each row by number, else a second one below 0. highlighted: the names of rows,
     or of columns, before a pale background.
-    end: the end of the scale, else the largest value. level: a dashed line. row: the pixels of a row.
+    end: the end of the scale, else the largest value. level: a dashed line. stacked: the bars of a row one after the other, their sum at the end.
+    row: the pixels of a row.
 
     >>> [bar["label"] for bar in bars(pd.Series({"BERT": 1100, "GPT": None})).to_dict()["data"]["values"]]
     ['1,100.0', '?']
@@ -66,11 +69,13 @@ def bars(
     for bar in [] if groups else rows:
         hue = theme.CATEGORICAL[hues[bar["place"]] if hues else int(bar["value"] < 0)]
         bar["colour"] = theme.SEQUENTIAL[3] if front and bar["place"] not in front else hue
-    ends = [0.0, *(bar["value"] for bar in rows)]
+    n = max(1, len(groups))
+    totals = _bar_rows(pd.DataFrame(values).sum(axis=1), [], labels, covered) if stacked else []
+    ends = [0.0, *(bar["value"] for bar in totals or rows)]
     low, high = min(ends), max([end or 0.0, *ends]) or 1.0
     lines, room = (
         max(map(len, names), default=1),
-        12 + 12 * max((len(bar["label"]) for bar in rows), default=0),
+        12 + 12 * max((len(bar["label"]) for bar in totals or rows), default=0),
     )
     more: dict[str, Any] = {}
     if front:
@@ -80,27 +85,40 @@ def bars(
         }
     if lines > 1:
         more["labelOffset"] = alt.expr(f"-9 * ({[len(each) - 1 for each in names]}[datum.value])")
-    n = max(1, len(groups))
-    pixels = row or (12 + 26 * n + 18 * (lines - 1))
+    side = 1 if stacked else n
+    pixels = row or (12 + 26 * side + 18 * (lines - 1))
     away: dict[str, Any] = {"align": "left", "dx": 5}
     if low < 0:
         away = {name: alt.expr(f"datum.value < 0 ? {first} : {second}") for name, first, second in SIDES}
     hue = _group_colours(groups, highlighted=highlighted) if groups else vega.raw_channel()
-    text = vega.Chart().mark_text(fontSize=min(14, round(0.66 * pixels / n)), color=theme.TEXT, **away)
-    layers = [
-        vega.Chart().mark_bar().encode(color=hue, tooltip=_tooltip(groups)),
-        text.encode(text="label:N"),
-    ]
+    text = vega.Chart().mark_text(fontSize=min(14, round(0.66 * pixels / side)), color=theme.TEXT, **away)
+    span = [f"min({room}, width / 4)" if low < 0 else "0", f"max(width / 2, width - {room})"]
+    scale = alt.Scale(domain=[low, high], nice=False, range=[alt.ExprRef(edge) for edge in span])
+    across: dict[str, Any] = {"shorthand": "value:Q", "axis": None, "scale": scale}
+    bar = vega.Chart().mark_bar().encode(color=hue, tooltip=_tooltip(groups))
+    layers = [bar, text.encode(text="label:N")]
+    if stacked:
+        part = bar.transform_calculate(part=f"indexof({json.dumps(groups)}, datum.group)").encode(
+            order="part:Q"
+        )
+        fits = f"datum.value * {span[1]} / {high} < 12 * length(datum.label) ? 0 : 1"
+        inside = part.mark_text(fontSize=13, color=theme.BACKGROUND, opacity=alt.expr(fits))
+        ends_of_rows = text.encode(x=alt.X(**across, stack=None), text="label:N")
+        ends_of_rows.data = vega.Rows(values=totals)
+        layers = [
+            part.encode(x=alt.X(**across, stack="zero")),
+            inside.encode(
+                x=alt.X(**across, stack="zero", bandPosition=0.5),
+                text="label:N",
+                color=alt.value(theme.BACKGROUND),
+            ),
+            ends_of_rows,
+        ]
     if level is not None:
         rule = vega.rows([{"value": level}], y=alt.value(0), y2=alt.value("height"), yOffset=alt.value(0))
         layers.insert(1, rule.mark_rule(color=theme.MUTED, strokeDash=[4, 4]))
-    span = [f"min({room}, width / 4)" if low < 0 else "0", f"max(width / 2, width - {room})"]
-    chart = vega.frame(*layers, height=8 + pixels * len(values), data=rows).encode(
-        x=alt.X(
-            "value:Q",
-            axis=None,
-            scale=alt.Scale(domain=[low, high], nice=False, range=[alt.ExprRef(edge) for edge in span]),
-        ),
+    chart = vega.frame(*layers, height=8 + pixels * len(values) + 30 * stacked, data=rows).encode(
+        x=alt.X(**across),
         y=vega.row_axis(
             [each if len(each) > 1 else each[0] for each in names],
             spacing=(0.34, 0.17),
@@ -109,7 +127,7 @@ def bars(
             **more,
         ),
     )
-    if groups:
+    if groups and not stacked:
         chart = chart.encode(yOffset=alt.YOffset("group:N", sort=groups))
     return _titled(chart, title)
 

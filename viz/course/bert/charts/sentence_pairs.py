@@ -1,4 +1,4 @@
-"""Two texts side by side as BERT reads them: their tokens, what is said of them, what they cost.
+"""Two texts side by side as BERT reads them: their tokens, and what is said of them.
 
 Numbers and words in, an Altair chart out.
 """
@@ -20,7 +20,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 ACROSS, HIGH = 7, 34
 """Tokens in a line, and pixels of a line."""
 HUES = ("A", "B")
-PARTS = ("masked LM", "next sentence")
 
 
 @draw_once
@@ -170,64 +169,6 @@ def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int
     bars = base.mark_bar(height=high * 0.44, color=theme.PRIMARY, cornerRadius=2).encode(x=across)
     said = base.mark_text(fontSize=15, fontWeight=600, align="left", dx=6).encode(x=across, text="count:Q")
     return alt.layer(band, bars, said).properties(view=vega.BARE, height=high * len(rows) + 26)
-
-
-@draw_once
-def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> alt.TopLevelMixin:
-    """The two parts of each loss, one behind the other as a bar; the sum stands behind. None: covered.
-
-    Shapes: parts (row, 2), in nats.
-
-    >>> losses(["all"], np.array([[2.0, 0.7]])).to_dict()["layer"][1]["data"]["values"][0]["said"]
-    '2.70'
-    """
-    n = len(names)
-    found = np.zeros((n, 2)) if parts is None else np.asarray(parts, dtype=np.float64)
-    most = max(1.0, 1.12 * float(found.sum(1).max(initial=0)))
-    pieces = [
-        {
-            "place": i,
-            "part": part,
-            "order": j,
-            "from": float(found[i, :j].sum()),
-            "to": float(found[i, : j + 1].sum()),
-            "nats": float(found[i, j]),
-            "name": names[i],
-        }
-        for i in range(n)
-        for j, part in enumerate(PARTS)
-    ]
-    ends = [
-        {
-            "place": i,
-            "end": float(found[i].sum()),
-            "said": "?" if parts is None else f"{found[i].sum():.2f}",
-            "name": names[i],
-        }
-        for i in range(n)
-    ]
-    y, span = _rows(list(names)), alt.Scale(domain=[0, most], nice=False)
-    bars = (
-        vega.rows(pieces)
-        .mark_bar(height=high * 0.6)
-        .encode(
-            x=alt.X("from:Q", scale=span, title="−ln P, nats", axis=alt.Axis(tickCount=5)),
-            x2="to:Q",
-            y=y,
-            tooltip=vega.tooltip("name:N", "part:N", ("nats:Q", "", ".3f")),
-            color=alt.Color(
-                "part:N",
-                scale=alt.Scale(domain=list(PARTS), range=[theme.CATEGORICAL[0], theme.CATEGORICAL[1]]),
-                legend=alt.Legend(title=None, orient="bottom", direction="horizontal"),
-            ),
-        )
-    )
-    said = (
-        vega.rows(ends)
-        .mark_text(fontSize=14, fontWeight=600, align="left", dx=6)
-        .encode(x=alt.X("end:Q", scale=span), y=y, text="said:N")
-    )
-    return alt.layer(bars, said).properties(view=vega.BARE, height=high * n + 60)
 
 
 def _rows(names: Sequence[str]) -> alt.Y:

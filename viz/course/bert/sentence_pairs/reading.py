@@ -147,7 +147,14 @@ def loss(params: Params, run: Run) -> Folds:
             )
     with right:
         page_parts.show(
-            sentence_pairs.losses(names, bars if told else None, high=18 if len(rows) > 8 else 30),
+            marks.bars(
+                pd.DataFrame(bars, names, ["masked LM", "next sentence"]),
+                "{:.2f}",
+                title="−ln P, nats",
+                covered=not told,
+                stacked=True,
+                row=22 if len(rows) > 8 else 34,
+            ),
             SLUG + "losses",
             f"The batch costs {found.masked:.2f} + {found.next:.2f} = {found.total:.2f} nats."
             if told

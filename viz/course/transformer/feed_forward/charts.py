@@ -1,4 +1,4 @@
-"""One word inside a feed-forward network: tiles of its numbers on the way, activations as curves, parameters as bars."""
+"""One word inside a feed-forward network: tiles of its numbers on the way, and activations as curves."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from plotly.subplots import make_subplots
 from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
-from viz.charts.parts.plotted import HIDDEN, QUIET, legend_above, plain_text
 from viz.charts.parts.plotted import apply_frame as framed_figure
+from viz.charts.parts.plotted import legend_above, plain_text
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -179,50 +179,4 @@ def activations(
     figure.update_yaxes(nticks=3, row=2, col=1)
     return framed_figure(
         figure, height, (8, 10, 34, 8), bargap=0.05, hovermode="closest", legend=legend_above(1.01)
-    )
-
-
-@draw_once
-def shares(
-    rows: Sequence[str], parts: Sequence[tuple[str, Sequence[int], int]], *, height: int = 300
-) -> go.Figure:
-    """Stacked bars of counts: each part has a name, a count a row, and a colour by number; the count stands inside.
-
-    >>> shares(["one layer"], [("attention", [10], 0), ("network", [20], 1)]).data[1].x
-    (20,)
-    """
-    figure = go.Figure()
-    places = list(range(len(rows)))
-    total = [sum(values[row] for _, values, _ in parts) for row in places]
-    for name, values, hue in parts:
-        wide = [values[row] > 0.12 * max(total) for row in places]
-        figure.add_bar(
-            x=list(values),
-            y=places,
-            orientation="h",
-            name=plain_text(name),
-            marker={"color": theme.CATEGORICAL[hue], "line": {"width": 0}},
-            width=0.6,
-            insidetextanchor="middle",
-            text=[f"{value:,}" if fits else "" for value, fits in zip(values, wide, strict=True)],
-            textposition="inside",
-            textangle=0,
-            textfont={"size": 14, "color": theme.BACKGROUND},
-            hovertemplate=f"%{{x:,}}<extra>{plain_text(name)}</extra>",
-        )
-    figure.update_xaxes(**HIDDEN, range=[0, max(total)])
-    figure.update_yaxes(
-        tickvals=places,
-        ticktext=list(map(plain_text, rows)),
-        autorange="reversed",
-        tickfont={"size": 14, "color": theme.TEXT},
-        **QUIET,
-    )
-    return framed_figure(
-        figure,
-        height,
-        (8, 10, 40, 8),
-        barmode="stack",
-        uniformtext={"minsize": 11, "mode": "hide"},
-        legend=legend_above(1.0, traceorder="normal"),
     )

@@ -9,7 +9,7 @@ from core.serving.engine import default
 from viz.charts import marks
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.course.exhibit import Folds
-from viz.course.transformer.feed_forward import charts, maths
+from viz.course.transformer.feed_forward import maths
 from viz.course.transformer.feed_forward.maths import Inner
 from viz.course.transformer.feed_forward.params import Params
 from viz.course.transformer.feed_forward.steps import SLUG, chosen, pick_model
@@ -108,13 +108,10 @@ def count(params: Params, data: Inner) -> Folds:
     counted, closed = maths.n_parameters(model, params.at_layer), maths.closed_form(d, d_ff)
     base = base_layer(params.d_ff)
     rows = [f"{params.model}\n{d} → {d_ff:,} → {d}", f"base model\n{BASE} → {params.d_ff:,} → {BASE}"]
-    pieces = [
-        (name, [counted[name], base[name]], hue)
-        for name, hue in (("attention", 0), ("network", 1), ("norms", 2))
-    ]
+    table = pd.DataFrame([counted, base], rows)[["attention", "network", "norms"]]
     told = list_values(counted, "{:,}")
     page_parts.show(
-        charts.shares(rows, pieces, height=exhibit_parts.by_mode(300, 380)),
+        marks.bars(table, stacked=True, row=exhibit_parts.by_mode(90, 120)),
         SLUG + "count",
         f"Parameters of one layer, by part: {told}.",
     )
@@ -124,9 +121,8 @@ def count(params: Params, data: Inner) -> Folds:
         f"{counted['network']:,}, {percent(counted['network'] / total)} of its layer. An encoder layer of "
         f"the base model has {sum(base.values()):,} with d_ff = {params.d_ff:,}."
     )
-    table = {name: [counted[name], base[name]] for name in ("attention", "network", "norms")}
     return Folds(
-        lambda: pd.DataFrame(table, index=[row.replace("\n", ": ") for row in rows]).rename_axis("one layer"),
+        lambda: table.rename(lambda row: row.replace("\n", ": ")).rename_axis("one layer"),
         table,
         chosen(params, data) | {"d": d, "d_ff": d_ff},
         equations={"ffn.inside": {}},
