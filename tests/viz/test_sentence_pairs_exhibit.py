@@ -186,7 +186,7 @@ def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     assert f"P(IsNext) = {percent(chance)}, loss {-math.log(chance):.3f}" in said(
         told
     ) and f"P(NotNext) = {percent(1 - chance)}, loss {-math.log(1 - chance):.3f}" in said(other)
-    assert drawn_rows(other, mark="bar", place=1)[0] == drawn_rows(told, mark="bar", place=1)[0]
+    assert bar_labels(other, 1)[0] == bar_labels(told, 1)[0]
     told.button(key=SLUG + "draw.again").click().run()
     assert told.session_state["atlas.chosen"][SLUG + "draw"] == "4"
 
