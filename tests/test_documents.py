@@ -177,7 +177,10 @@ def test_the_check_of_commands_finds_faults() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in DOCUMENTS if blocks(name, "python")])
-def test_every_line_of_python_runs_and_prints_what_its_comment_says(name: str) -> None:
+def test_every_line_of_python_runs_and_prints_what_its_comment_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # what they save
     code = "\n".join(blocks(name, "python"))
     expected = [line.partition("  # ")[2] for line in code.splitlines() if line.startswith("print(")]
     out = io.StringIO()

@@ -16,7 +16,8 @@ Attention of any other program, such as a Hugging Face model with output_attenti
 
 `kind` is one of `run.kinds` (None: the most telling one), `by` is "word" or "token", layers and heads count from 0.
 Where a head may be a word, "mean", "largest" and "rollout" join the heads of each layer (`core.analysis.attention.aggregate`).
-Each returns a `Picture`: the last line of a cell shows it, `.save("picture.html")` writes a page that works offline,
+Each returns a `Picture`: the last line of a cell shows it (as an anywidget where that is installed, and then what is touched is
+`picture.selected`, to be watched with `picture.observe(function, "selected")`), `.save("picture.html")` writes a page that works offline,
 `.save("figure.svg")` (or .png, .pdf) a figure for a paper, and `.svg()` returns its text (both need Chromium and playwright).
 A layer, a head or a kind that the run does not have is an InputError that says which there are.
 """
@@ -28,7 +29,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from viz.instruments.kit.notebook import (
+        Picture,
         arithmetic,
+        draw,
         grid,
         head_view,
         heatmap,
@@ -39,9 +42,9 @@ if TYPE_CHECKING:
         whole_model,
         words,
     )
-    from viz.instruments.kit.picture import draw
 
 __all__ = [
+    "Picture",
     "arithmetic",
     "draw",
     "grid",
@@ -60,7 +63,7 @@ def __getattr__(name: str) -> Any:
     """Return an instrument, imported at its first use: a program that imports another part of `viz` waits for none of them."""
     if name not in __all__:
         raise AttributeError(f"module 'viz' has no attribute {name!r}")
-    home = import_module(f"viz.instruments.kit.{'picture' if name == 'draw' else 'notebook'}")
+    home = import_module("viz.instruments.kit.notebook")
     return globals().setdefault(name, getattr(home, name))
 
 

@@ -12,7 +12,7 @@ from viz.instruments.kit import component
 from viz.instruments.kit.modules import follow, join_modules, read
 
 HOME = component.FOLDER
-FILES = sorted(path for path in HOME.rglob("*.js") if path.name not in ("loader.js", "boot.js"))
+FILES = sorted(path for path in HOME.rglob("*.js") if path.name not in ("loader.js", "boot.js", "widget.js"))
 ENTRIES = [path for path in FILES if path.stem == path.parent.name and path.parent.parent == HOME]
 ASKED = {"build", "accept", "turned"}
 """What an entry exports for the kit; `starter` is what the kit exports for an entry, see mount.py."""

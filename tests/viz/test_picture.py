@@ -187,7 +187,7 @@ def test_a_page_is_written_and_its_place_returned(run: core.Run, tmp_path: Path)
         (
             "heads.gif",
             {},
-            r"does not end in \.html, \.svg, \.png, \.pdf or \.tex.*'heads\.html' or 'heads\.svg'",
+            r"does not end in \.html, \.svg, \.png, \.pdf, \.tex, \.mjs or \.json.*'heads\.html' or 'heads\.svg'",
         ),
         ("heads", {}, r"'heads\.html'"),
         ("none/heads.svg", {}, "There is no folder '.*none'"),
@@ -272,3 +272,20 @@ def test_without_a_server_nothing_complains() -> None:
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert (out.stdout.strip(), out.stderr) == ("True True", "")
+
+
+def test_a_picture_is_a_widget_where_anywidget_is_installed(run: core.Run) -> None:
+    anywidget = pytest.importorskip("anywidget", reason='pip install "attention-atlas[notebook]"')
+    picture: Any = viz.heatmap(run, 1, 5)
+    heard: list[Any] = []
+    assert isinstance(picture, anywidget.AnyWidget) and isinstance(picture, viz.Picture)
+    assert picture.selected is None and repr(picture).startswith("<Picture: ")
+    picture.observe(lambda change: heard.append(change.new), "selected")
+    picture.set_state({"selected": {"cell": [3, 1]}})  # as a browser's message does
+    assert heard == [{"cell": [3, 1]}] == [picture.selected]
+    sent = picture.get_state()
+    assert sent["_packet"] == picture.packet_bytes() and "export default { render }" in sent["_esm"]
+    bundle = picture._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in (bundle[0] if isinstance(bundle, tuple) else bundle)
+    assert picture._repr_html_().startswith("<div><iframe ")  # where a notebook is read without a kernel
+    picture.close()

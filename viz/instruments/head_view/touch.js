@@ -1,7 +1,7 @@
 // The pointer, the keys and other views.
 
 import { spotOn } from "../kit/common.js";
-import { hear, say } from "../kit/page/linked.js";
+import { hear, say, tellTouched } from "../kit/page/linked.js";
 import { remember } from "../kit/page/url_state.js";
 import { hold } from "../kit/shell.js";
 import { onlyHead, report, toggleHead } from "./changes.js";
@@ -28,6 +28,7 @@ function pin(view, at) {
   settle(view);
   remember(view, view.pinned && `${view.pinned.side === "key" ? "s" : ""}${view.pinned.index}`);
   report(view);
+  if (view.pinned) tellTouched(view, view.pinned);
 }
 
 export function listen(view) {

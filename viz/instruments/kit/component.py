@@ -79,26 +79,39 @@ def page() -> str:
     return (FOLDER / "kit/page/alone.html").read_text("utf-8").replace("%%STYLE%%", variables())
 
 
+def declarations(palette: Palette) -> str:
+    """Return the CSS declarations of a theme's colours, under the names that Streamlit gives them."""
+    named = {
+        "background": palette.background,
+        "secondary-background": palette.surface,
+        "text": palette.text,
+        "border": palette.line,
+        "primary": palette.primary,
+    }
+    return " ".join(f"--st-{name}-color: {colour};" for name, colour in named.items())
+
+
+def fonts() -> str:
+    """Return the CSS declarations of the fonts of a page outside Streamlit."""
+    sans, serif = FONT.replace(", ", ", system-ui, "), SERIF.replace(", ", ", 'Source Serif 4', Georgia, ")
+    return f"--st-font: {sans}; --st-heading-font: {serif};"
+
+
+def module(picture: Mapping[str, str] | None = None) -> str:
+    """Return the ES module that draws a picture outside the app: an anywidget's `render`, and `draw`; `picture` is the one that it brings, a packet in base64 and its caption."""
+    boot = BOOT.decode().replace("export default async function receive", "async function receive")
+    text = boot + (FOLDER / "kit/page/widget.js").read_text("utf-8")
+    themes = {mode: fonts() + declarations(palette) for mode, palette in (("light", LIGHT), ("dark", DARK))}
+    return text.replace('"%%OWN%%"', _literal(picture or {})).replace('"%%THEMES%%"', _literal(themes))
+
+
 def variables(dark: bool = True) -> str:
     """Return the CSS of a page outside Streamlit: the colours of both themes (without `dark` of the light one) and the fonts, under the names that Streamlit gives them."""
-
-    def colours(palette: Palette) -> str:
-        named = {
-            "background": palette.background,
-            "secondary-background": palette.surface,
-            "text": palette.text,
-            "border": palette.line,
-            "primary": palette.primary,
-        }
-        return " ".join(f"--st-{name}-color: {colour};" for name, colour in named.items())
-
-    sans, serif = FONT.replace(", ", ", system-ui, "), SERIF.replace(", ", ", 'Source Serif 4', Georgia, ")
-    fonts = f"--st-font: {sans}; --st-heading-font: {serif};"
     if not dark:
-        return f":root {{ color-scheme: light; {fonts} {colours(LIGHT)} }}"
+        return f":root {{ color-scheme: light; {fonts()} {declarations(LIGHT)} }}"
     return (
-        f":root {{ color-scheme: light dark; {fonts} {colours(LIGHT)} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root {{ {colours(DARK)} }} }}"
+        f":root {{ color-scheme: light dark; {fonts()} {declarations(LIGHT)} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {declarations(DARK)} }} }}"
     )
 
 

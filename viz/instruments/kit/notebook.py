@@ -6,6 +6,7 @@ Those that need patterns alone draw attention of any other program, too: `viz.he
 from __future__ import annotations
 
 from functools import wraps
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from core.analysis.arithmetic.cell import cell_arithmetic
@@ -19,11 +20,10 @@ from viz.instruments.grid.grid import GRID, AllHeads
 from viz.instruments.head_view.head_view import HEAD_VIEW, HeadView
 from viz.instruments.heatmap.heatmap import HEATMAP, Heatmap
 from viz.instruments.kit.component import Instrument
-from viz.instruments.kit.origin import run_origin
+from viz.instruments.kit.origin import Origin, run_origin
 from viz.instruments.kit.picture import (
     CROSSING,
     SUMMED,
-    Picture,
     axis,
     counted,
     lines,
@@ -33,6 +33,7 @@ from viz.instruments.kit.picture import (
 )
 from viz.instruments.kit.picture import position as index_of
 from viz.instruments.kit.spec import Spec
+from viz.instruments.kit.widget import Picture
 from viz.instruments.picture.patches import on_patches
 from viz.instruments.picture.picture import PICTURE, PictureView
 from viz.instruments.qkv.of_run import sequence_of
@@ -45,9 +46,10 @@ from viz.instruments.words.words import READING, SUMMING, WORDS, WRITING, Words
 from viz.labels import head_name, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from core.run import Attention, Run
+    from viz.instruments.kit.payload import Packet
 
 
 OF_OTHERS = "Patterns of another program: viz.{0}(attentions, tokens, keys=None, ..., name=, row=, mask=); row is the text of a batch, 0 unless given, mask its attention_mask: padding is left out."
@@ -339,3 +341,19 @@ def picture_view(
         **options,
     )
     return _run_picture(PICTURE, spec, run, attention, what, 620, layer, head)
+
+
+def draw(name: str, *arguments: Any, whose: Mapping[str, Any] | None = None, **options: Any) -> Picture:
+    """Draw any instrument on numbers of your own: `draw("marked", words, above=chances)`.
+
+    arguments, options: those of the instrument, `viz.instruments.marked.marked.Marked` for "marked".
+    whose: the numbers, by the names of an `Origin`: dict(model="gpt-mini", text="...", layer=1, head=5).
+    """
+    module = import_module(f"viz.instruments.{name}.{name}")
+    packet: Packet = getattr(module, f"{name}_packet")(*arguments, **options)
+    return Picture(
+        getattr(module, name.upper()),
+        packet,
+        name=options.get("title") or name,
+        origin=Origin(**(whose or {})),
+    )

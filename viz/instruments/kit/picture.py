@@ -8,9 +8,9 @@ Python; hovering, walking, zooming and saving work as in the app.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+import json
+from dataclasses import replace
 from html import escape
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,11 @@ import numpy as np
 
 from core.errors import InputError
 from core.run.external_attention import ExternalAttention
-from viz.instruments.kit.component import Instrument, page
+from viz.instruments.kit.component import Instrument, module, page
 from viz.instruments.kit.figure import WIDTH, figure_file, latex_files
 from viz.instruments.kit.origin import Origin
 from viz.instruments.kit.payload import Packet
+from viz.labels import head_name
 
 if TYPE_CHECKING:
     from core.run import Attention, Run
@@ -38,6 +39,8 @@ SUMMED = {"words": ("sentence", "word (key)"), "sentences": ("document", "senten
 SAVED_AS = {
     "html": frozenset[str](),
     "htm": frozenset[str](),
+    "mjs": frozenset[str](),
+    "json": frozenset[str](),
     "svg": frozenset({"width", "dark"}),
     "pdf": frozenset({"width", "dark"}),
     "png": frozenset({"width", "dark", "scale"}),
@@ -82,6 +85,17 @@ class Picture:
         between, after = rest.split("%%KIT%%%%CODE%%")
         return "".join([before, data, between, kit.decode(), code.decode(), after])
 
+    def packet_bytes(self) -> bytes:
+        """Return all that draws the picture outside the app, code and numbers, as the module of `component.module` reads it."""
+        packet = self.packet.with_exact_numbers(EXACT_CELLS)
+        header = packet.header | {"url": None, "exact": True}
+        at, say = header.get("at"), header.get("say")
+        if say and at and len(at) == 2 and all(isinstance(place, int) for place in at):
+            header["say"] = {name: words.replace("this head", head_name(*at)) for name, words in say.items()}
+        packet = replace(packet, header=header, parts=dict(packet.parts), deflated=set(packet.deflated))
+        self.instrument.equip(packet)
+        return packet.to_bytes()
+
     def svg(self, *, width: float = WIDTH, dark: bool = False) -> str:
         """Return the picture as SVG, the text that the page's own button Save makes: `width` pixels wide, on dark paper if `dark`.
 
@@ -100,6 +114,7 @@ class Picture:
         """Write the picture to `path` and return it; its ending says as what.
 
         .html is a page that works offline. .svg, .png and .pdf are what the page's own button Save makes, and need Chromium and playwright.
+        .mjs is an ES module that draws the picture in a page without a kernel (MyST, Observable); .json is its packet alone, for a module of the same kind.
         .tex is a figure for LaTeX, with the graphic as .pdf and the references as .bib beside it.
 
         width: of the figure in pixels of the page, 1100 unless given. dark: on dark paper. scale: pixels of a PNG for one of the page, 2 unless given.
@@ -114,7 +129,7 @@ class Picture:
         kind = out.suffix.lower().removeprefix(".")
         if kind not in SAVED_AS:
             raise InputError(
-                f"'{out.name}' does not end in .html, .svg, .png, .pdf or .tex.",
+                f"'{out.name}' does not end in .html, .svg, .png, .pdf, .tex, .mjs or .json.",
                 "The ending says what is saved.",
                 f"Save it as '{out.with_suffix('.html').name}' or '{out.with_suffix('.svg').name}'.",
             )
@@ -136,8 +151,17 @@ class Picture:
             for ending, data in latex_files(self.html(), out.stem, **given).items():
                 out.with_suffix(f".{ending}").write_bytes(data)
             return out
-        out.write_bytes(figure_file(self.html(), kind, **given) if SAVED_AS[kind] else self.html().encode())
+        out.write_bytes(
+            figure_file(self.html(), kind, **given) if SAVED_AS[kind] else self._text(kind).encode()
+        )
         return out
+
+    def _text(self, kind: str) -> str:
+        """Return the picture as the text of a page, of a module, or of a packet file."""
+        if kind not in ("mjs", "json"):
+            return self.html()
+        contents = {"caption": self.name, "packet": base64.b64encode(self.packet_bytes()).decode()}
+        return module(contents) if kind == "mjs" else json.dumps(contents)
 
     def _repr_html_(self) -> str:
         return (
@@ -253,19 +277,3 @@ def drawing(name: str, arguments: str, source: Origin) -> str:
         picture = viz.draw('marked', words, above=chances, whose={'page': 'Answers', 'model': 'gpt-mini'})
     """
     return "\nimport viz\n\n" + ending(name, f"draw({name!r}, {arguments}, whose={source.fields()!r})")
-
-
-def draw(name: str, *arguments: Any, whose: Mapping[str, Any] | None = None, **options: Any) -> Picture:
-    """Draw any instrument on numbers of your own: `draw("marked", words, above=chances)`.
-
-    arguments, options: those of the instrument, `viz.instruments.marked.marked.Marked` for "marked".
-    whose: the numbers, by the names of an `Origin`: dict(model="gpt-mini", text="...", layer=1, head=5).
-    """
-    module = import_module(f"viz.instruments.{name}.{name}")
-    packet: Packet = getattr(module, f"{name}_packet")(*arguments, **options)
-    return Picture(
-        getattr(module, name.upper()),
-        packet,
-        name=options.get("title") or name,
-        origin=Origin(**(whose or {})),
-    )

@@ -1,7 +1,7 @@
 // A picture under cells: which row is chosen, what is touched, and what stands where.
 
 import { keepDrawn, make, readTheme } from "../kit/common.js";
-import { hear, say, tellPython } from "../kit/page/linked.js";
+import { hear, say, tellPython, tellTouched } from "../kit/page/linked.js";
 import { emptied, readOne } from "../kit/page/packets.js";
 import { keepAddress, recall, remember } from "../kit/page/url_state.js";
 import { saveMenu } from "../kit/save/save.js";
@@ -85,7 +85,10 @@ function restore(view, text) {
   view.at = { side: found[2] === "k" && !view.head.asks ? "key" : "query", index: Number(found[3]) };
 }
 
-const keep = (view) => remember(view, `${view.form}.${view.at.side[0]}${view.at.index}`);
+const keep = (view) => {
+  remember(view, `${view.form}.${view.at.side[0]}${view.at.index}`);
+  tellTouched(view, view.at);
+};
 
 // ---------------------------------------------------------------- what stands there
 

@@ -1,7 +1,7 @@
 // The touched token, what it looks at or what looks at it, and the sentence that says so.
 
 import { keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
-import { hear, say } from "../kit/page/linked.js";
+import { hear, say, tellTouched } from "../kit/page/linked.js";
 import { readMatrix } from "../kit/page/packets.js";
 import { keepAddress, recall, remember } from "../kit/page/url_state.js";
 import { saveMenu } from "../kit/save/save.js";
@@ -81,7 +81,10 @@ function restore(view, text) {
   if (index < view.sides[side].words.length) { view.at = { side, index }; view.turned = true; }
 }
 
-const keep = (view) => remember(view, `${view.mode}.${view.at.side[0]}${view.at.index}`);
+const keep = (view) => {
+  remember(view, `${view.mode}.${view.at.side[0]}${view.at.index}`);
+  tellTouched(view, view.at);
+};
 
 // ---------------------------------------------------------------- drawing
 

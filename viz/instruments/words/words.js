@@ -1,7 +1,7 @@
 // Words in large type; the touched one, what it looks at, and the sentence that says so.
 
 import { backwards, css, cut, enlarged, inkOn, keepDrawn, make, percent, probe, readTheme, sharp, speak, visible } from "../kit/common.js";
-import { hear, say, tellPython, WORD } from "../kit/page/linked.js";
+import { hear, say, tellPython, tellTouched, WORD } from "../kit/page/linked.js";
 import { emptied, readOne } from "../kit/page/packets.js";
 import { keepAddress, remember } from "../kit/page/url_state.js";
 import { button, drawing, hold, status } from "../kit/shell.js";
@@ -211,7 +211,9 @@ function touch(view, side, index, byHand) {
   root.dataset.side = side;
   tell(view, side, index, shares);
   paint(view);
-  if (byHand) remember(view, side === "source" ? `s${index}` : String(index));
+  if (!byHand) return;
+  remember(view, side === "source" ? `s${index}` : String(index));
+  tellTouched(view, { side: side === "source" ? "key" : "query", index });
 }
 
 /** Percentages over narrow words that stand side by side are moved apart, as little as they need, and stay inside. */

@@ -17,6 +17,9 @@ export function tellPython(view, name, at) {
   view.component.setStateValue(name, { at, id: view.sent });
 }
 
+/** A notebook hears what was touched, {query: 3} or {key: 1}; the app asks for no more than it shows. */
+export const tellTouched = (view, { side, index }) => view.component?.touch?.({ [side]: index });
+
 /** Calls `react(at)` when the pointer of another view of the same group moves; returns what stops it. */
 export function hear(view, react, what = HOVER) {
   const voice = (how) => view.root.querySelectorAll('[role="status"]').forEach((live) => live.setAttribute("aria-live", how));
