@@ -35,7 +35,7 @@ async def visit(slug: str, query: str = "", state: Mapping[str, Any] | None = No
         {},
     )
     for name, value in (state or {}).items():
-        session._session_state[name] = value
+        session._session_state._new_session_state[name] = value  # as [name] does, which misses a run
     try:
         session.request_rerun(ClientState(page_name=slug, query_string=query))
         while session._scriptrunner is not None:
@@ -66,9 +66,7 @@ def _visit_without_server(slug: str, query: str, state: Mapping[str, Any] | None
 
     logging.getLogger(script_run_context.__name__).disabled = True  # it misses a browser
     page = AppTest.from_string(_SCRIPT.format(slug=slug), default_timeout=LONGEST)
-    page._bidi_component_manager = (
-        BidiComponentManager()
-    )  # else all installed packages are searched for components
+    page._bidi_component_manager = BidiComponentManager()  # else it searches all installed packages
     for name, value in parse_qsl(query, keep_blank_values=True):
         page.query_params[name] = value
     for name, value in (state or {}).items():

@@ -51,6 +51,7 @@ function list() {
     if (kept.seen.includes(i)) make("span", button, " (seen)", { className: "unseen" });
     return line;
   }));
+  at("list").children[current].scrollIntoView({ block: "nearest" });
   at("progress").textContent = current < stops.length ? `Stop ${current + 1} of ${stops.length}` : `${stops.length} stops`;
 }
 
@@ -86,7 +87,7 @@ function drawPhase(stop, home) {
 async function show(to, focus = false) {
   current = kept.at = Math.max(0, Math.min(to, stops.length));
   const mine = ++turn, last = current === stops.length;
-  history.replaceState(null, "", `#${current + 1}`);
+  try { history.replaceState(null, "", `#${current + 1}`); } catch { /* a frame may have no address of its own */ }
   at("back").disabled = current === 0;
   at("forward").disabled = last;
   at("forward").textContent = current === stops.length - 1 ? "To the end \u00bb" : "Next stop \u00bb";
@@ -160,8 +161,8 @@ at("list").addEventListener("click", () => { if (!wide.matches) fold.open = fals
 const asked = Number(location.hash.slice(1)) - 1;
 show(Number.isInteger(asked) && asked >= 0 ? asked : kept.at);
 
-if (lesson.worker && /^http/.test(location.protocol) && navigator.serviceWorker) {
-  const before = navigator.serviceWorker.controller;
-  navigator.serviceWorker.register(lesson.worker, { updateViaCache: "none" }).catch(() => { /* without it the page is read from the server */ });
-  navigator.serviceWorker.addEventListener("controllerchange", () => { if (before) location.reload(); });   // a newer lesson took the place of this one
-}
+try {
+  const workers = lesson.worker && /^http/.test(location.protocol) ? navigator.serviceWorker : null, before = workers?.controller;
+  workers?.register(lesson.worker, { updateViaCache: "none" }).catch(() => { /* without it the page is read from the server */ });
+  workers?.addEventListener("controllerchange", () => { if (before) location.reload(); });   // a newer lesson took the place of this one
+} catch { /* a frame may be denied one */ }
