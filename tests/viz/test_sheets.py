@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import cmath
+import html
+import io
 import itertools
 import json
 import math
 import re
+import zipfile
 from collections.abc import Callable
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -21,7 +25,7 @@ from torch import nn
 
 from core.errors import InputError
 from viz.course.equations.form import Node, read
-from viz.course.sheets import printed
+from viz.course.sheets import printed, quiz_files
 from viz.course.sheets.form import Doubtful, Exercise, agreed, rounded
 from viz.course.sheets.kinds import KINDS, MOST, exercise_kinds_of_page, sheet
 from viz.course.sheets.mathml import _Anything, prose
@@ -297,6 +301,101 @@ def test_the_printed_page_asks_nobody_and_tells_no_answer() -> None:
         prose(exercise.answer) in solved and prose(exercise.answer) not in asked for _, exercise in drawn
     )
     assert prose("<b>$x$</b>") == "&lt;b&gt;<math><mi>x</mi></math>&lt;/b&gt;"
+
+
+def test_the_fields_of_a_platform_ask_for_the_result() -> None:
+    for kind, exercise in sheet(list(KINDS), 5, 2):
+        wanted = {field.value for field in exercise.blanks}
+        result = {" ".join(exercise.result)} if kind.key == "wordpiece" else {*exercise.result}
+        if kind.key == "mask":
+            result = {not one if isinstance(one, bool) else one for one in result}
+        assert result <= wanted, kind.key
+        assert all(
+            same(float(field.text), field.value) for field in exercise.blanks if type(field.value) is float
+        )
+
+
+CLOZE = re.compile(r"\{1:(NUMERICAL|MULTICHOICE|SHORTANSWER):((?:[^}\\]|\\.)+)\}")
+"""A field of Moodle's embedded answers: points, kind, alternatives."""
+
+
+def test_moodle_reads_a_question_with_its_fields_for_each_exercise() -> None:
+    drawn = sheet(list(KINDS), 7)
+    category, *questions = ElementTree.fromstring(quiz_files.moodle_xml(drawn, 7))
+    assert category.attrib == {"type": "category"} and [one.get("type") for one in questions] == [
+        "cloze"
+    ] * len(drawn)
+    for question, (_, exercise) in zip(questions, drawn, strict=True):
+        text = question.findtext("questiontext/text") or ""
+        fields = CLOZE.findall(text)
+        assert text.count("{1:") == len(fields) == len(exercise.blanks)
+        for (kind, alternatives), field in zip(fields, exercise.blanks, strict=True):
+            [right] = [one[1:] for one in alternatives.split("~") if one.startswith("=")]
+            if kind == "NUMERICAL":
+                value, _, margin = right.partition(":")
+                assert (float(value), float(margin)) == (
+                    float(field.text),
+                    pytest.approx(field.tolerance, rel=1e-3),
+                )
+            else:
+                assert html.unescape(right.replace("\\#", "#")) == field.text
+        assert prose(exercise.answer) in (question.findtext("generalfeedback/text") or "")
+        assert prose(exercise.answer) not in text
+
+
+def points(item: ElementTree.Element, answers: dict[str, str]) -> float:
+    """Mark a QTI item by its own rules, as a platform does."""
+    declared = {
+        one.get("identifier"): one.findtext("{*}correctResponse/{*}value")
+        for one in item.iterfind("{*}responseDeclaration")
+    }
+    marks = 0.0
+    for condition in item.iterfind("{*}responseProcessing/{*}responseCondition/{*}responseIf"):
+        test = condition[0]
+        name = test.find("{*}variable").get("identifier")  # type: ignore[union-attr]
+        given, right = answers[name], declared[name] or ""  # type: ignore[index]
+        if test.tag.endswith("}equal"):
+            below, above = map(float, (test.get("tolerance") or "").split())
+            true = float(right) - below <= float(given) <= float(right) + above
+        else:
+            true = given.lower() == right.lower()
+        marks += true * float(condition.findtext(".//{*}baseValue") or 0)
+    return marks
+
+
+def test_a_package_of_qti_marks_the_right_fields_and_no_wrong_one() -> None:
+    drawn = sheet(list(KINDS), 7)
+    with zipfile.ZipFile(io.BytesIO(quiz_files.qti_package(drawn, 7))) as package:
+        files = {name: ElementTree.fromstring(package.read(name)) for name in package.namelist()}
+    listed = {one.get("href") for one in files["imsmanifest.xml"].iterfind(".//{*}file")}
+    assert listed == {*files} - {"imsmanifest.xml"}
+    in_test = [one.get("href") for one in files["test.xml"].iterfind(".//{*}assessmentItemRef")]
+    assert len(in_test) == len(drawn)
+    for name, (_, exercise) in zip(in_test, drawn, strict=True):
+        item, fields = files[name or ""], {f"ANSWER{i}": field for i, field in enumerate(exercise.blanks, 1)}
+        asked = {one.get("responseIdentifier") for one in item.iter() if "responseIdentifier" in one.attrib}
+        assert asked == {*fields}
+        right = {field: blank.text for field, blank in fields.items()}
+        assert (
+            points(item, right)
+            == len(fields)
+            == float(item.findtext("{*}outcomeDeclaration[@identifier='MAXSCORE']//{*}value") or 0)
+        )
+        wrong = {
+            field: str(float(blank.text) + 3 * (blank.tolerance or 1))
+            if type(blank.value) in (int, float)
+            else "another"
+            for field, blank in fields.items()
+        }
+        assert points(item, wrong) == 0
+        near = {
+            f: str(float(b.text) + 0.9 * b.tolerance) if type(b.value) is float else b.text
+            for f, b in fields.items()
+        }
+        assert points(item, near) == len(fields)
+        assert all(
+            one.tag.startswith(f"{{{quiz_files.MATHML}}}") for one in item.iter() if one.tag.endswith("}math")
+        )
 
 
 def test_the_page_draws_what_the_link_names_and_keeps_the_solutions_behind_their_button() -> None:

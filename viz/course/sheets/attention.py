@@ -14,12 +14,14 @@ from core.layers.recurrent.alignment import gaussian
 from core.layers.scores import Cosine, ScaledDot
 from viz.course.shared.weighting import BY_HAND, WORDS, softmax
 from viz.course.sheets.form import (
+    Blank,
     Exercise,
     Step,
     agreed,
     agreed_all,
     below,
     inside,
+    number_blanks,
     rounded,
     total,
     vector,
@@ -66,6 +68,7 @@ def softmax_row(chance: random.Random) -> Exercise:
         (*steps, _divided(powers, whole, weights)),
         {"scores": tuple(scores)},
         weights,
+        number_blanks([f"weight of “{WORDS[place]}”" for place in places], weights, 3),
         ("word", *(WORDS[place] for place in places)),
         (("score $s_i$", *map(trimmed, scores)), ("weight $a_i$", *[""] * 4)),
         room=5,
@@ -96,6 +99,7 @@ def scaled_score(chance: random.Random) -> Exercise:
         ),
         {"q": tuple(q), "k": tuple(k)},
         (raw, answer),
+        (Blank("dot product", raw, 2), Blank("score", answer, 3)),
         ("", *(str(i) for i in range(1, d + 1))),
         (("query $q$", *map(trimmed, q)), ("key $k$", *map(trimmed, k))),
         room=4,
@@ -146,6 +150,13 @@ def masked_row(chance: random.Random) -> Exercise:
         ),
         {"mask": kind, "row": row, "scores": tuple(scores)},
         (*(bool(one) for one in allowed), *weights),
+        (
+            *(
+                Blank(f"“{word}” is masked (yes or no)", not one)
+                for word, one in zip(words, allowed, strict=True)
+            ),
+            *number_blanks([f"weight of “{word}”" for word in words], weights, 3),
+        ),
         ("key", *words),
         (("score", *map(trimmed, scores)), ("weight", *[""] * 5)),
         room=5,
@@ -174,6 +185,7 @@ def weighted_sum(chance: random.Random) -> Exercise:
         (Step("Each number of the output is a weighted sum of that number of the values:", below(*lines)),),
         {"weights": tuple(weights), "values": tuple(map(tuple, values))},
         result,
+        number_blanks(("first number of z", "second number of z"), result, 2),
         ("key", "1", "2", "3"),
         (
             ("weight $a_j$", *map(trimmed, weights)),
@@ -216,6 +228,7 @@ def cosine(chance: random.Random) -> Exercise:
         ),
         {"q": tuple(q), "k": tuple(k)},
         (answer,),
+        (Blank("cosine score", answer, 3),),
         ("", "1", "2", "3"),
         (("query $q$", *map(trimmed, q)), ("key $k$", *map(trimmed, k))),
         room=5,
@@ -250,5 +263,6 @@ def local(chance: random.Random) -> Exercise:
         ),
         {"p": centre, "D": half, "s": place, "weight": weight},
         (factor, answer),
+        number_blanks(("factor", "new weight"), (factor, answer), 3),
         room=5,
     )

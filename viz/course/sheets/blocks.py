@@ -11,6 +11,7 @@ from core.layers.norm import LayerNorm
 from core.layers.positions import rotary, sinusoidal_at
 from viz.course.shared.sizes import attention, encoder_layer, feed_forward, norm
 from viz.course.sheets.form import (
+    Blank,
     Doubtful,
     Exercise,
     Step,
@@ -18,6 +19,7 @@ from viz.course.sheets.form import (
     agreed_all,
     below,
     inside,
+    number_blanks,
     rounded,
     total,
     vector,
@@ -57,6 +59,7 @@ def position(chance: random.Random) -> Exercise:
         ),
         {"position": at, "d": d},
         vector_,
+        number_blanks([f"number {i + 1} of the vector" for i in range(d)], vector_, 3),
         room=5,
     )
 
@@ -104,6 +107,7 @@ def rotated(chance: random.Random) -> Exercise:
         ),
         {"q": tuple(q), "k": tuple(k), "m": m, "n": n},
         (answer,),
+        number_blanks(("score", "score 5 positions later"), (answer, answer), 2),
         room=7,
     )
 
@@ -143,6 +147,7 @@ def layer_norm(chance: random.Random) -> Exercise:
         ),
         {"x": tuple(x), "z": tuple(z)},
         result,
+        number_blanks([f"number {i + 1} after layer norm" for i in range(4)], result, 3),
         ("", "1", "2", "3", "4"),
         (("stream $x$", *map(trimmed, x)), ("sublayer $z$", *map(trimmed, z))),
         room=6,
@@ -170,6 +175,13 @@ def heads(chance: random.Random) -> Exercise:
         ),
         {"n": n, "d": d, "h": h},
         result,
+        (
+            *number_blanks(
+                ("numbers of a query of one head", "weights of all heads", "parameters of the layer"), result
+            ),
+            Blank("the number of weights changes with h (yes or no)", True),
+            Blank("the number of parameters changes with h (yes or no)", False),
+        ),
         room=6,
     )
 
@@ -196,6 +208,9 @@ def parameters(chance: random.Random) -> Exercise:
         ),
         {"d": d, "d_ff": d_ff},
         (*parts, encoder_layer(d, d_ff)),
+        number_blanks(
+            ("attention", "feed-forward", "both norms", "the whole layer"), (*parts, encoder_layer(d, d_ff))
+        ),
         room=5,
     )
 
@@ -219,5 +234,9 @@ def factorised(chance: random.Random) -> Exercise:
         ),
         {"V": vocab, "d": d, "E": e},
         (whole, small, share),
+        (
+            *number_blanks(("parameters of V × d", "parameters of ALBERT's embedding"), (whole, small)),
+            Blank("share", share, 3),
+        ),
         room=5,
     )

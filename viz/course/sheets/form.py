@@ -36,11 +36,39 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Blank:
+    """A field that a student fills in on a learning platform: its label and its right content.
+
+    A number is right if it differs by at most one unit in the last of its `decimals`; True and False are the words yes and no.
+    """
+
+    label: str
+    value: float | bool | str
+    decimals: int = 0
+
+    @property
+    def text(self) -> str:
+        """Return the content as it is typed.
+
+        >>> Blank("weight", 0.05, 3).text, Blank("masked", True).text, Blank("number", 8).text
+        ('0.050', 'yes', '8')
+        """
+        if isinstance(self.value, bool):
+            return "yes" if self.value else "no"
+        return self.value if isinstance(self.value, str) else f"{self.value:.{self.decimals}f}"
+
+    @property
+    def tolerance(self) -> float:
+        """Return by how much a number may differ; 0 for a whole one."""
+        return 1.001 * 10.0**-self.decimals if self.decimals else 0.0
+
+
+@dataclass(frozen=True)
 class Exercise:
     """A question with its numbers, and its solution.
 
     `head` and `rows` are a table below the question. `room`: lines to write on. `given` holds the numbers by name and `result` those of
-    the answer, as data: who checks the sheet calculates with them. `answer` says the result in words.
+    the answer, as data: who checks the sheet calculates with them. `answer` says the result in words, and `blanks` asks for it field by field.
     """
 
     question: str
@@ -48,6 +76,7 @@ class Exercise:
     steps: tuple[Step, ...]
     given: Mapping[str, Any]
     result: tuple[Any, ...]
+    blanks: tuple[Blank, ...]
     head: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     room: int = 6
@@ -80,6 +109,11 @@ class Kind:
             except Doubtful:
                 continue
         raise RuntimeError(f"no exercise of the kind {self.key!r} could be drawn with seed {seed}")
+
+
+def number_blanks(labels: Sequence[str], values: Sequence[float], decimals: int = 0) -> tuple[Blank, ...]:
+    """Return a field for each of several numbers."""
+    return tuple(Blank(label, value, decimals) for label, value in zip(labels, values, strict=True))
 
 
 def rounded(value: float, decimals: int = MIDDLE) -> float:

@@ -17,12 +17,14 @@ from core.serving.engine import default
 from viz.course.bert import hidden_words, wordpiece
 from viz.course.gpt.conditionals import conditionals
 from viz.course.sheets.form import (
+    Blank,
     Doubtful,
     Exercise,
     Step,
     agreed,
     below,
     inside,
+    number_blanks,
     rounded,
 )
 from viz.number_text import number, trimmed
@@ -68,6 +70,7 @@ def pieces(chance: random.Random) -> Exercise:
         tuple(steps),
         {"word": word, "vocabulary": tuple(vocabulary)},
         cut,
+        (Blank("the pieces, with a space between two", " ".join(cut)),),
         ("vocabulary", "  ".join(vocabulary)),
         room=4,
     )
@@ -108,6 +111,7 @@ def perplexity(chance: random.Random) -> Exercise:
         ),
         {"p": tuple(chances)},
         (loss, answer),
+        (Blank("cross-entropy in nats", loss, 3), Blank("perplexity", answer, 1)),
         ("token", *(token.strip() or token for token in tokens[first : first + n])),
         (("probability $p$", *map(trimmed, chances)),),
         room=5,
@@ -154,6 +158,11 @@ def masked_loss(chance: random.Random) -> Exercise:
         ),
         {"p": p, "n": len(best)},
         (loss, bits, rounded(math.log(len(best)), 3)),
+        (
+            Blank("nats", loss, 3),
+            Blank("bits", bits, 2),
+            Blank("nats with equal probabilities", rounded(math.log(len(best)), 3), 3),
+        ),
         ("most probable", *(token for token, _ in best)),
         (("probability", *(number(q, 3) for _, q in best)),),
         room=4,
@@ -206,6 +215,14 @@ def beam_step(chance: random.Random) -> Exercise:
         ),
         {"beams": tuple(logp for _, logp in beams), "rows": tuple(rows)},
         (*kept, sums[order[0]], sums[order[1]]),
+        (
+            Blank("the most probable text (A or B, a space, its next word)", kept[0]),
+            Blank("the second one", kept[1]),
+            *number_blanks(
+                ("log-probability of the first", "of the second"), [sums[one] for one in order[:2]], 2
+            ),
+            Blank("greedy search keeps", f"A {rows[0][1]}"),
+        ),
         ("text", *(row[0] for row in rows)),
         (("next token", *(row[1] for row in rows)), ("$ln p$", *(trimmed(row[2]) for row in rows))),
         room=5,
@@ -263,6 +280,7 @@ def bleu(chance: random.Random) -> Exercise:
         ),
         {"candidate": " ".join(candidate), "reference": " ".join(reference)},
         (answer,),
+        (Blank("BLEU", answer, 3),),
         (f"{model} writes", " ".join(candidate)),
         (("reference", " ".join(reference)),),
         room=5,

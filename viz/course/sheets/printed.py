@@ -62,15 +62,28 @@ def _asked(number: int, kind: Kind, one: Exercise) -> str:
     return _section(number, kind, f"<p>{prose(one.question)}</p>{_table(one)}{room}")
 
 
-def _solved(number: int, kind: Kind, one: Exercise) -> str:
+def question_html(one: Exercise) -> str:
+    """Return the question and its table, without rows to fill in."""
+    return f"<p>{prose(one.question)}</p>{_table(one, filled=True)}"
+
+
+def solution_html(one: Exercise) -> str:
+    """Return the arithmetic step by step, and the answer."""
     steps = "".join(
         (f"<p>{prose(step.words)}</p>" if step.words else "")
         + (mathml(step.line, block=True) if step.line else "")
         for step in one.steps
     )
-    return _section(
-        number, kind, f'{_table(one, filled=True)}{steps}<p class="answer">{prose(one.answer)}</p>'
-    )
+    return f'{steps}<p class="answer">{prose(one.answer)}</p>'
+
+
+def rounding_rule() -> str:
+    """Return the sentence that says how to round on the way."""
+    return _RULE
+
+
+def _solved(number: int, kind: Kind, one: Exercise) -> str:
+    return _section(number, kind, _table(one, filled=True) + solution_html(one))
 
 
 def _section(number: int, kind: Kind, body: str) -> str:
@@ -84,4 +97,6 @@ def _table(one: Exercise, filled: bool = False) -> str:
     head = "".join(f'<th scope="col">{prose(cell)}</th>' for cell in one.head)
     lines = ("".join(f"<td>{prose(cell)}</td>" for cell in row) for row in one.rows if all(row) or not filled)
     rows = "".join(f"<tr>{line}</tr>" for line in lines)
+    if not rows:  # a table has a body
+        return f"<table><tbody><tr>{head}</tr></tbody></table>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

@@ -1,13 +1,14 @@
-"""Exercises to print: which kinds, how many, which seed; the sheet as it will come out of the printer; the solutions behind a button."""
+"""Exercises to print or to import: which kinds, how many, which seed; the sheet as it will come out of the printer; the solutions behind a button; files for learning platforms."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
 from streamlit.components import v2
 
-from viz.course.sheets import printed
+from viz.course.sheets import printed, quiz_files
 from viz.course.sheets.form import MOST_SEED
 from viz.course.sheets.kinds import KINDS, MOST, sheet
 from viz.widgets import controls, engine_client
@@ -61,6 +62,19 @@ def show(slug: str) -> None:
             on_click="ignore",
             key=f"{slug}sheet",
         )
+        for label, make, suffix, mime in (
+            ("For Moodle, XML", quiz_files.moodle_xml, "xml", "application/xml"),
+            ("For other platforms, QTI 2.1", quiz_files.qti_package, "zip", "application/zip"),
+        ):
+            st.download_button(
+                label,
+                partial(make, drawn, seed),
+                f"exercises-{seed}.{suffix}",
+                mime,
+                on_click="ignore",
+                help="Each exercise with fields that the platform marks; the solution is shown after the answer.",
+                key=f"{slug}{suffix}",
+            )
     _paper(
         key=f"{slug}paper",
         data={"page": page, "title": f"{printed.SOLVED if solved else printed.TITLE}, sheet {seed}"},
