@@ -20,12 +20,13 @@ TITLE, SOLVED = "Exercises", "Solutions"
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}, sheet {seed}: Attention Atlas</title><style>{style}</style></head>
-<body><main><p class="screen"><button type="button" onclick="print()">Print, or save as PDF</button></p>
+<body><main>{button}
 <header><h1>{title}</h1><p>Attention Atlas, sheet {seed}</p>{name}</header>
 <p class="rule">{rule}</p>
 {body}
 </main></body></html>
 """
+_BUTTON = '<p class="screen"><button type="button" onclick="print()">Print, or save as PDF</button></p>'
 _NAME = "<p>Name: ______________________________</p>"
 _RULE = f"Unless stated otherwise, round intermediate results to {MIDDLE} decimals."
 
@@ -40,9 +41,20 @@ def solutions(drawn: Sequence[tuple[Kind, Exercise]], seed: int) -> str:
     return _page(SOLVED, seed, "", [_solved(number, *one) for number, one in enumerate(drawn, 1)])
 
 
+def without_button(page: str) -> str:
+    """Return a sheet for a frame of the app, which has its own button and runs no script in the frame."""
+    return page.replace(_BUTTON, "")
+
+
 def _page(title: str, seed: int, name: str, sections: Sequence[str]) -> str:
     return _PAGE.format(
-        title=title, seed=seed, style=_style(), name=name, rule=_RULE, body="\n".join(sections)
+        title=title,
+        seed=seed,
+        style=_style(),
+        button=_BUTTON,
+        name=name,
+        rule=_RULE,
+        body="\n".join(sections),
     )
 
 

@@ -1,6 +1,8 @@
-// A sheet in a frame of its own: it may open the print dialogue, and has no rights in the app around it.
+// A sheet in a frame in which no script runs; the button above it opens the frame's print dialogue.
 export default function ({ parentElement, data }) {
   const frame = parentElement.querySelector("iframe");
+  const button = parentElement.querySelector("button");
   frame.title = data.title;
+  button.onclick = () => frame.contentWindow.print();
   if (frame.srcdoc !== data.page) frame.srcdoc = data.page;
 }

@@ -18,8 +18,10 @@ _SOLVED = "atlas.sheet.solved"
 """In the session, never in the link: the sheet whose solutions are shown. A link to a sheet is for students."""
 _paper = v2.component(
     "atlas_paper",
-    html='<iframe sandbox="allow-scripts allow-modals"></iframe>',
-    css="iframe { display: block; width: 100%; height: 54rem; border: 0; background: white; }",
+    html='<button type="button">Print, or save as PDF</button><iframe sandbox="allow-same-origin allow-modals"></iframe>',
+    css="""iframe { display: block; width: 100%; height: 54rem; border: 0; background: white; }
+button { display: block; margin: 0 0 1rem auto; padding: 0.4rem 0.75rem; font: inherit; font-size: 0.875rem; color: inherit; background: none; border: 1px solid var(--st-border-color); border-radius: 999px; cursor: pointer; }
+button:hover, button:focus-visible { color: var(--st-primary-color); border-color: var(--st-primary-color); }""",
     js=Path(__file__).with_name("paper.js").read_text("utf-8"),
 )
 
@@ -77,7 +79,10 @@ def show(slug: str) -> None:
             )
     _paper(
         key=f"{slug}paper",
-        data={"page": page, "title": f"{printed.SOLVED if solved else printed.TITLE}, sheet {seed}"},
+        data={
+            "page": printed.without_button(page),
+            "title": f"{printed.SOLVED if solved else printed.TITLE}, sheet {seed}",
+        },
         height="content",
     )
 
