@@ -33,8 +33,10 @@ CONTROLS = 100
 """Lines that are read again with their words shuffled, and by an untrained copy."""
 COPY_BYTES = 256 * 2**20
 """Models above this size have no untrained copy: it would need their memory again."""
-BATCH_TOKENS = 256
-"""Tokens of a batch: small, so that others wait little between two."""
+BATCH_TOKENS = 64
+"""Tokens of a batch: one line, so that others wait little for it."""
+PAUSE = 1.0
+"""Time without a batch after each, as a share of the time that it took with its waiting: the longer others keep it waiting, the rarer it asks."""
 VISITORS = 16
 """Visitors whose results for a model are remembered."""
 SOURCE = "lines of yours"
@@ -154,6 +156,7 @@ class CorpusJobs:
             reading.read(number)
             return True
 
+        begun = time.monotonic()
         while True:
             if not engine.is_current(model):
                 raise InputError(
@@ -161,6 +164,7 @@ class CorpusJobs:
                 )
             try:
                 engine.submit(("heads.corpus", model.name, job, step), read, cost)
+                time.sleep(PAUSE * (time.monotonic() - begun))
                 return
             except Busy:
                 time.sleep(BREATH)

@@ -15,7 +15,6 @@ from core.analysis.attribution.score_parts import reaches_words, scores_of_atten
 from core.analysis.heads.corpus import CorpusRow, HeadCorpus, HeadWrites, WordScore
 from core.data.texts import Example
 from core.model import Model
-from core.run import Run
 
 WORDS, ROW_WORDS = 8, 2
 """Words of a head, and of one of its rows, that are raised most, and as many that are lowered."""
@@ -72,8 +71,7 @@ def _row(
     """Return what the head adds to the score of every word at the row of the query, by the key, and the id of the key's token."""
     found = model.spec.kind(kind)
     keep = [found.path(layer, leaf) for leaf in ("pattern", "v")]
-    target = {"target": passage.target} if model.spec.has_source else {}
-    run: Run = model.run(passage.text, keep=keep, **target)
+    run = model.run(passage.text, target=passage.target if model.spec.has_source else None, keep=keep)
     weight = float(run.trace[keep[0]][head, row.query, row.key])
     added = weight * scores_of_attending(run, kind, layer, head, row.query, row.key)
     return added, int(run.axis(found.keys).ids[row.key])

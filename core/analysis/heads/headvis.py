@@ -334,7 +334,7 @@ def read_headvis(path: Path | str) -> HeadVis:
             for layer in range(layers)
         )
 
-    heads = HeadCorpus(n, measures, controls, *(of_each(part) for part in range(4)), effect)
+    heads = HeadCorpus(n, measures, controls, of_each(0), of_each(1), of_each(2), of_each(3), effect)
     return HeadVis(model, dataset, kind, n_intervals, heads)
 
 
@@ -488,8 +488,8 @@ def _read_scatter(rows: Any, shape: tuple[int, int]) -> tuple[dict[str, np.ndarr
     if not isinstance(rows, list):
         raise TypeError("it is no list")
     ours = {theirs: name for name, theirs in THEIRS.items()}
-    names = dict.fromkeys(name for row in rows for name in row if name not in ("layer", "head"))
-    tables = {name: np.full(shape, np.nan) for name in names}
+    names = dict.fromkeys(str(name) for row in rows for name in row if name not in ("layer", "head"))
+    tables: dict[str, np.ndarray] = {name: np.full(shape, np.nan) for name in names}
     for row in rows:
         place = _count(row["layer"]), _count(row["head"])
         for name, value in row.items():

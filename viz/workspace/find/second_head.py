@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -167,7 +168,7 @@ def _draw(
     weights: np.ndarray,
     title: str,
     allowed: np.ndarray,
-    **scale: object,
+    **scale: Any,
 ) -> None:
     pane = found.panes[place]
     pane.tell()
