@@ -9,7 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +19,7 @@ import pytest
 import uvicorn
 from websockets.sync.client import connect
 
+import core.serving.engine
 from tests import library_sets
 from tests.app_server import ROOT, free_port, started_app
 from tests.bench.wire import Visit
@@ -52,6 +55,26 @@ def test_a_cap_of_memory_below_what_the_app_takes_is_named_with_one_that_will_do
     needed = start.memory_problem().partition("Set it to ")[2].partition(" ")[0]
     monkeypatch.setenv(limits.VARIABLE, needed)
     assert start.memory_problem() == "" and not limits.refusal_reason(0)
+
+
+def test_the_warm_up_leaves_a_part_of_a_small_memory_to_visitors(monkeypatch):
+    opened, ended = [], threading.Event()
+    monkeypatch.setattr(start, "REPORT", start.Report())
+    monkeypatch.setattr(start, "PAUSE", 0)
+    monkeypatch.setattr(start, "_parts", lambda: ((str(n), partial(opened.append, n)) for n in range(9)))
+    monkeypatch.setattr(limits, "memory_in_use", lambda: (400 + 50 * len(opened)) * 2**20)
+    monkeypatch.setattr(core.serving.engine, "default", SimpleNamespace)
+    for cap, models in (("700M", 2), ("", 9)):
+        monkeypatch.setenv(limits.VARIABLE, cap)
+        opened.clear()
+        ended.clear()
+        asyncio.run(_warmed(ended))
+        assert len(opened) == models and start.REPORT.over and start.REPORT.failures == ()
+
+
+async def _warmed(ended: threading.Event) -> None:
+    start.warm_up_in_background((), ended.set)
+    assert await asyncio.to_thread(ended.wait, 10)
 
 
 def test_a_start_that_fails_says_its_sentence_and_no_trace(monkeypatch):

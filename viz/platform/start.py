@@ -28,6 +28,8 @@ from viz.platform import run_context, visits, warm
 
 log = logging.getLogger("atlas")
 PAUSE = 0.01
+WARM_SHARE = 0.7
+"""Of the cap of memory, the share at which the warm-up ends; the rest is opened and drawn when somebody asks for it."""
 """Seconds between two parts of the rest, for those who wait already."""
 VISITORS = 2**28
 """Bytes that a cap of memory should leave for visitors."""
@@ -110,6 +112,9 @@ def warm_up_in_background(slugs: Iterable[str], on_done: Callable[[], None]) -> 
 
     def load() -> None:
         for name, part in itertools.chain(_parts(), warm.jobs(loop, slugs)):
+            if limits.memory_in_use() > WARM_SHARE * (limits.memory_limit() or math.inf):
+                log.info("the warm-up ends before %s: memory is left for visitors", name)
+                break
             try:
                 part()
             except Exception as error:  # the other parts are served all the same
