@@ -28,9 +28,9 @@ from viz.platform import run_context, visits, warm
 
 log = logging.getLogger("atlas")
 PAUSE = 0.01
+"""Seconds between two parts of the rest, for those who wait already."""
 WARM_SHARE = 0.7
 """Of the cap of memory, the share at which the warm-up ends; the rest is opened and drawn when somebody asks for it."""
-"""Seconds between two parts of the rest, for those who wait already."""
 VISITORS = 2**28
 """Bytes that a cap of memory should leave for visitors."""
 
