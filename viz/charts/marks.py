@@ -1,7 +1,7 @@
 """Standard charts of a table: bars, columns, lines, points and cells, each covered by question marks where its numbers are to be guessed first.
 
-A table has its names in its index. What is covered is not in the chart: neither the numbers nor their labels. `spans`, `rules` and `labels` are
-layers that `lines` takes as its background or overlay.
+A table has its names in its index. What is covered is not in the chart: neither the numbers nor their labels. Bands of `spans` are behind
+bars, `rules` and `labels` are over lines.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def bars(
     level: float | None = None,
     covered: bool = False,
     stacked: bool = False,
+    background: Sequence[alt.Chart] = (),
     row: float = 0,
 ) -> vega.Layers:
     """Return horizontal bars from 0 with their names at the left and a label at the end of each; of a table each row is a group, each column a colour.
@@ -54,7 +55,7 @@ def bars(
     A value that is not a number is covered. hues: the colour of each row by number, else a second one below 0. highlighted: the names of rows,
     or of columns, before a pale background.
     end: the end of the scale, else the largest value. level: a dashed line. stacked: the bars of a row one after the other, their sum at the end.
-    row: the pixels of a row.
+    background: bands of `spans`. row: the pixels of a row.
 
     >>> [bar["label"] for bar in bars(pd.Series({"BERT": 1100, "GPT": None})).to_dict()["data"]["values"]]
     ['1,100.0', '?']
@@ -117,7 +118,9 @@ def bars(
     if level is not None:
         rule = vega.rows([{"value": level}], y=alt.value(0), y2=alt.value("height"), yOffset=alt.value(0))
         layers.insert(1, rule.mark_rule(color=theme.MUTED, strokeDash=[4, 4]))
-    chart = vega.frame(*layers, height=8 + pixels * len(values) + 30 * stacked, data=rows).encode(
+    chart = vega.frame(
+        *background, *layers, height=8 + pixels * len(values) + 30 * stacked, data=rows
+    ).encode(
         x=alt.X(**across),
         y=vega.row_axis(
             [each if len(each) > 1 else each[0] for each in names],
@@ -197,7 +200,6 @@ def lines(
     hues: Sequence[int] = (),
     highlighted: Collection[str] = (),
     scales: tuple[Scale, Scale] = ("linear", "linear"),
-    background: Sequence[alt.Chart] = (),
     overlay: Sequence[alt.Chart] = (),
     height: float = 260,
 ) -> vega.Layers:
@@ -205,7 +207,7 @@ def lines(
 
     A question mark covers rows without a number. x: the title of the index. form: the format of the values. ends: the least and the largest value of
     the axis, else from 0. level: a dashed line. hues: the colour of each column by number. highlighted: the names of columns before thin pale lines.
-    scales: those of both axes. background, overlay: layers of `spans`, `rules` or `labels`.
+    scales: those of both axes. overlay: layers of `rules` or `labels`.
 
     >>> chart = lines(pd.DataFrame({"loss": [4.0, None], "own": [None, 2.0]}, [0, 10])).to_dict()
     >>> [(dot["line"], dot["x"], dot["y"]) for dot in chart["data"]["values"]]
@@ -250,7 +252,6 @@ def lines(
     )
     line, strong = vega.Chart().mark_line(strokeWidth=3 if pale else 2), "!datum.pale"
     layers = [
-        *background,
         *(
             [line.transform_filter("datum.pale").encode(strokeWidth=alt.value(1), opacity=alt.value(0.3))]
             if pale
@@ -285,14 +286,15 @@ def lines(
 
 
 def spans(edges: Iterable[tuple[float, float]]) -> list[alt.Chart]:
-    """Return a pale area from one number of the horizontal axis to another, for each pair of edges, to lie behind lines or columns.
+    """Return a pale band from one number to another for each row, to be behind its bar.
 
     >>> [layer.to_dict()["data"]["values"] for layer in spans([(1, 2)])]
-    [[{'x': 1, 'x2': 2}]]
+    [[{'place': 0, 'value': 1, 'end': 2}]]
     """
-    whole = {"y": alt.value(0), "y2": alt.value("height"), "color": alt.value(theme.SEQUENTIAL[1])}
-    areas = vega.rows([{"x": start, "x2": end} for start, end in edges], x2="x2:Q", **whole)
-    return [areas.mark_rect(opacity=0.6)]
+    bands = vega.rows(
+        [{"place": place, "value": start, "end": end} for place, (start, end) in enumerate(edges)], x2="end:Q"
+    )
+    return [bands.mark_rect(opacity=0.35, color=theme.HATCH, height={"band": 1.3})]
 
 
 def rules(positions: Mapping[str, float], *, across: bool = False, hue: int | None = None) -> list[alt.Chart]:

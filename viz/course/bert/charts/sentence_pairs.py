@@ -14,7 +14,7 @@ import numpy as np
 from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
-from viz.labels import phrase, shorten, visible
+from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ACROSS, HIGH = 7, 34
@@ -133,44 +133,3 @@ def judged(
         .encode(x=across, y=up)
     )
     return alt.layer(dots, line, hidden).properties(view=vega.BARE, height=height)
-
-
-@draw_once
-def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int = 46) -> alt.TopLevelMixin:
-    """Counts as bars (name, count, expected, deviation) up to n, each with the band of three deviations around what is expected.
-
-    >>> counters([("follow", 3, 2.0, 1.0)], 4).to_dict()["layer"][2]["mark"]["type"]
-    'text'
-    """
-    cells = [
-        {
-            "place": place,
-            "name": name,
-            "count": count,
-            "low": max(0.0, mean - 3 * deviation),
-            "to": min(float(n), mean + 3 * deviation),
-            "mean": mean,
-        }
-        for place, (name, count, mean, deviation) in enumerate(rows)
-    ]
-    base = vega.rows(cells).encode(
-        y=_rows([name for name, *_ in rows]),
-        tooltip=vega.tooltip("name:N", "count:Q", ("mean:Q", "expected", ".1f")),
-    )
-    across = alt.X(
-        "count:Q",
-        title=None,
-        scale=alt.Scale(domain=[0, max(1, n)]),
-        axis=alt.Axis(tickCount=5, tickMinStep=1, format="d"),
-    )
-    band = base.mark_bar(height=high * 0.86, color=theme.HATCH, opacity=0.35, cornerRadius=3).encode(
-        x=alt.X("low:Q", scale=alt.Scale(domain=[0, max(1, n)])), x2="to:Q"
-    )
-    bars = base.mark_bar(height=high * 0.44, color=theme.PRIMARY, cornerRadius=2).encode(x=across)
-    said = base.mark_text(fontSize=15, fontWeight=600, align="left", dx=6).encode(x=across, text="count:Q")
-    return alt.layer(band, bars, said).properties(view=vega.BARE, height=high * len(rows) + 26)
-
-
-def _rows(names: Sequence[str]) -> alt.Y:
-    """Return rows from above, each with its name."""
-    return vega.row_axis([shorten(phrase(name), 34) for name in names], labelLimit=230)

@@ -98,16 +98,18 @@ def drawn(params: Params, run: Run) -> Folds:
             f"Pair {found.n}: A: {last.first} B: {last.second}",
         )
     with right:
-        counts = [
-            (ANSWERS[0], found.follow, found.expected, found.deviation),
-            (ANSWERS[1], found.n - found.follow, found.n - found.expected, found.deviation),
-        ]
+        counts, means = ([a, found.n - a] for a in (found.follow, found.expected))
+        around = next_pairs.NEAR * found.deviation
         page_parts.show(
-            sentence_pairs.counters(counts, found.n, high=exhibit_parts.by_mode(46, 90)),
+            marks.bars(
+                pd.Series(counts, ANSWERS),
+                end=max(1, found.n),
+                background=marks.spans((max(0.0, m - around), min(found.n, m + around)) for m in means),
+                row=exhibit_parts.by_mode(50, 90),
+            ),
             SLUG + "counts",
             f"{found.follow} of {found.n} draws follow; {found.expected:g} are expected.",
         )
-    around = next_pairs.NEAR * found.deviation
     page_parts.summary(
         f"Pair {found.n}: the sampled answer is “{'IsNext' if last.follows else 'NotNext'}”; bert-mini gives P(IsNext) = "
         f"{percent(chance)}. So far {found.follow} of {found.n} follow; expected {found.expected:g} ± "
