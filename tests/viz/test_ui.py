@@ -236,7 +236,9 @@ page_parts.export_fold(lambda: count("data", {"w": np.eye(2)}), "import core", k
     test.run()
     assert not test.exception
     assert (test.session_state["table"], test.session_state["data"]) == (1, 1)
-    assert [code.value for code in test.code] == ["http://127.0.0.1:8501/", "import core"]
+    link, frame, python = [code.value for code in test.code]
+    assert (link, python) == ("http://127.0.0.1:8501/", "import core")
+    assert frame.startswith(f'<iframe src="{link}?embed=1" title="Attention Atlas" ')
 
 
 def test_data_comes_back_as_it_was() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,16 @@ def link(base: str | None, query: str) -> str:
     """
     address = base or "http://127.0.0.1:8501/"
     return f"{address}?{query}" if query else address
+
+
+def frame(link: str, title: str) -> str:
+    """Return the HTML that shows this view in a page of another site.
+
+    >>> frame("/masks?text=a&layer=3", 'Masks: "<b>"')
+    '<iframe src="/masks?text=a&amp;layer=3&amp;embed=1" title="Masks: &quot;&lt;b&gt;&quot;" width="100%" height="600" style="border:0" loading="lazy"></iframe>'
+    """
+    address = f"{link}{'&' if '?' in link else '?'}embed=1"
+    return f'<iframe src="{escape(address)}" title="{escape(title)}" width="100%" height="600" style="border:0" loading="lazy"></iframe>'
 
 
 def qr(text: str) -> bytes | None:

@@ -330,7 +330,7 @@ def export_fold(
     key: str = "take",
     archives: Mapping[str, Callable[[], bytes]] | None = None,
 ) -> None:
-    """Draw the fold "Export": the link and its QR code (drawn here), the data, the picture, .zip files by name, the Python lines."""
+    """Draw the fold "Export": the link and its QR code (drawn here), the frame for a page of another site, the data, the picture, .zip files by name, the Python lines."""
     with fold(TAKE, f"{key}.take") as opened:
         if not opened.open:
             return
@@ -343,6 +343,10 @@ def export_fold(
                 st.image(picture, width=170, alt="QR code of the link to this view")
         with right:
             st.code(link, language=None, wrap_lines=True)
+            st.caption("In a frame, for a page of another site:")
+            st.code(
+                export.frame(link, origin.now().page or "Attention Atlas"), language="html", wrap_lines=True
+            )
             if state.unlinkable_names():
                 st.caption(f"The text is longer than {state.LONGEST:,} letters and is not in the link.")
             with st.container(horizontal=True):
