@@ -106,6 +106,11 @@ ABILITIES: Mapping[str, Ability] = {
         lambda _: "it has no token for a blank, or no output for the word in it.",
         lambda family: family.framed,
     ),
+    "read_text": Ability(
+        lambda model: not model.spec.reads,
+        lambda _: "it reads a picture or a sound, and no text.",
+        lambda family: not family.reads,
+    ),
     "choose_experts": Ability(
         lambda model: getattr(model.config, "n_experts", 0) > 0,
         lambda _: "its layers have one feed-forward network each.",

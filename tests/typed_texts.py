@@ -18,6 +18,7 @@ from viz.workspace.decode import controls
 from viz.workspace.find import page
 from viz.workspace.importance import page as importance
 from viz.workspace.inside import page as inside
+from viz.workspace.many_texts import page as many_texts
 
 TEXTS = {
     "an unusual script": "\U00010400\U00010428" * 10_000,
@@ -41,6 +42,7 @@ PAGES = {
     "compare": {},
     "inside": {},
     "be_the_head": {},
+    "many_texts": {},
     "decode": {},
     "importance": {},
     "importance, words": {"importance.by": "words"},
@@ -58,6 +60,7 @@ VIEWS = {
     "find": tuple({"find.by": by} for by in page.BY),
     "inside": tuple({"inside.by": by} for by in inside.VIEWS),
     "importance": tuple({"importance.by": by} for by in importance.VIEWS),
+    "many_texts": tuple({"many_texts.by": by} for by in many_texts.BY),
 }
 """What is chosen in turn on each page for free work that takes a text."""
 

@@ -6,10 +6,11 @@ A text that cannot be read keeps its line and the reason, so that one bad line d
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from core.errors import InputError
 
@@ -18,17 +19,24 @@ MOST_LETTERS = 100_000
 MOST_READ = 2**22
 """Characters of one line of a file that are read; the rest of the line is passed over."""
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+SPREADSHEETS = ",;\t"
+"""Characters that spreadsheets put between the cells of a CSV file."""
 COLUMN = "text"
 """The column that is read of a file with several, where none is named."""
 
 
 @dataclass(frozen=True)
 class TextLine:
-    """One text with its line, counted from 1: the line of a file on which it begins, or its place in a list. With an `error` it cannot be used."""
+    """One text with its line, counted from 1: the line of a file on which it begins, or its place in a list. With an `error` it cannot be used.
+
+    `target`: its translation, or the name of its class; `group`: the group of texts that it belongs to; "" where there is none.
+    """
 
     line: int
     text: str
     error: str = ""
+    target: str = ""
+    group: str = ""
 
 
 def read_texts(
@@ -92,18 +100,106 @@ def _reason(wrong: str, rule: str, remedy: str) -> str:
     return str(InputError(wrong, rule, remedy))
 
 
+def read_upload(
+    name: str,
+    data: bytes,
+    *,
+    column: str | None = None,
+    target: str | None = None,
+    group: str | None = None,
+    encoding: str = "utf-8",
+) -> Iterator[TextLine]:
+    """Yield the texts of a file that was sent: of a table (.csv, .tsv) those of a `column`, with the cells of the columns `target` and `group`, else its lines.
+
+    Raises InputError for a file that is empty, has other bytes than its encoding, or has no such column.
+    """
+    check_encoding(name, data, encoding)
+    path = Path(name)
+    if path.suffix.lower() not in SEPARATORS:
+        yield from _parsed(path, lambda: io.BytesIO(data), None, encoding)
+        return
+    header = upload_columns(name, data, encoding)
+    columns = [header[_column_index(path, header, column)], target, group]
+    separator = _separator(name, data, encoding)
+    texts, *further = (
+        _parsed(path, lambda: io.BytesIO(data), each, encoding, separator) if each else None
+        for each in columns
+    )
+    cells = [{row.line: row.text for row in rows} if rows else {} for rows in further]
+    for row in texts or ():
+        own, of = (each.get(row.line, "").strip() for each in cells)
+        yield replace(row, target=own, group=of)
+
+
+def upload_columns(name: str, data: bytes, encoding: str = "utf-8") -> list[str]:
+    """Return the names of the columns of a table that was sent; none for a file of lines.
+
+    >>> upload_columns("a.csv", b'id;"the text"\\n1;a'), upload_columns("a.txt", b"a,b")
+    (['id', 'the text'], [])
+    """
+    if Path(name).suffix.lower() not in SEPARATORS:
+        return []
+    check_encoding(name, data, encoding)
+    with io.TextIOWrapper(io.BytesIO(data), encoding=encoding, newline="") as file:
+        rows = csv.reader(_read_lines(file), delimiter=_separator(name, data, encoding))
+        try:
+            return next(rows, [])
+        except csv.Error as error:
+            raise _unread(Path(name), error) from None
+
+
+def check_encoding(name: str, data: bytes, encoding: str) -> None:
+    """Raise InputError where a file that was sent has bytes that are no text of its encoding, or is a file of another kind."""
+    try:
+        text = data.decode(encoding)
+    except UnicodeError as error:
+        first = (
+            f": the byte at {error.start + 1:,} is no part of it"
+            if isinstance(error, UnicodeDecodeError)
+            else ""
+        )
+        rule = "A file of texts is read in the encoding that is chosen for it."
+        raise InputError(
+            f"{name} is not {encoding.upper()}{first}.",
+            rule,
+            "Choose another encoding, or save the file as UTF-8.",
+        ) from None
+    if "\0" in text:
+        rule = "A file of texts is plain text, CSV or TSV."
+        raise InputError(f"{name} is no text: it has zero bytes.", rule, "Save the table as CSV, in UTF-8.")
+
+
+def _separator(name: str, data: bytes, encoding: str) -> str:
+    """Return the character between the cells: the one that the first line has most often; a tab in a .tsv."""
+    if name.lower().endswith(".tsv"):
+        return SEPARATORS[".tsv"]
+    first = data.decode(encoding).lstrip("\ufeff").partition("\n")[0]
+    return max(SPREADSHEETS, key=first.count)
+
+
 def _file_lines(path: Path, column: str | None, encoding: str) -> Iterator[TextLine]:
     """Yield the texts of a file; where reading fails in its middle, a last line with the reason."""
+    return _parsed(path, lambda: path.open("rb"), column, encoding)
+
+
+def _parsed(
+    path: Path,
+    opened: Callable[[], BinaryIO],
+    column: str | None,
+    encoding: str,
+    separator: str | None = None,
+) -> Iterator[TextLine]:
+    """Yield the texts of an opened file, which may be one that was sent."""
     number = 0
     try:
-        with path.open("rb") as raw:
+        with opened() as raw:
             wide = raw.read(2) in (b"\xff\xfe", b"\xfe\xff")
         if wide and encoding == "utf-8":
             rule = "A file is read as UTF-8 unless encoding= names another."
             raise InputError(f"{path.name} is UTF-16.", rule, 'Give encoding="utf-16", or save it as UTF-8.')
         tables = column is not None or path.suffix.lower() in SEPARATORS
-        with path.open(encoding=encoding, errors="surrogateescape", newline="") as file:
-            for found in _cells(path, file, column) if tables else _lines(file):
+        with io.TextIOWrapper(opened(), encoding, "surrogateescape", newline="") as file:
+            for found in _cells(path, file, column, separator) if tables else _lines(file):
                 number = found.line
                 yield found
     except (OSError, LookupError, UnicodeError, csv.Error) as error:
@@ -143,9 +239,10 @@ def _lines(file: TextIO) -> Iterator[TextLine]:
     return (_text_line(number, line.rstrip("\r\n")) for number, line in enumerate(_read_lines(file), 1))
 
 
-def _cells(path: Path, file: TextIO, column: str | None) -> Iterator[TextLine]:
+def _cells(path: Path, file: TextIO, column: str | None, separator: str | None = None) -> Iterator[TextLine]:
     """Yield the cells of a column; a row that has none, or cannot be read, as a line with the reason."""
-    rows = csv.reader(_read_lines(file), delimiter=SEPARATORS.get(path.suffix.lower(), ","))
+    between = separator or SEPARATORS.get(path.suffix.lower(), ",")
+    rows = csv.reader(_read_lines(file), delimiter=between)
     header = next(rows, [])
     place = _column_index(path, header, column)
     line = rows.line_num + 1

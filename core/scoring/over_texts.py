@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from numbers import Real
 from pathlib import Path
@@ -223,13 +223,13 @@ def over(
             f"The model is given as {type(model).__name__}.", rule, 'Open it: core.open_model("gpt-mini").'
         )
     name, function, paths = _measure_of(model, measure, keep, edits)
-    batches = _Batches(model, function, paths, edits)
+    batches = TextBatches(model, paths, edits)
     total = len(texts) if isinstance(texts, Sized) and not isinstance(texts, str) else None
     lines, rows = read_texts(texts, column=column, encoding=encoding), []
     with progress_bar(total, "text") if progress is True else Silent() as bar:
         while window := list(islice(lines, WINDOW)):
             first = len(rows)
-            for row in batches.results(window):
+            for row in batches.results(window, function):
                 rows.append(row)
                 bar.update(1)
                 if callable(progress):
@@ -251,25 +251,31 @@ def _checked(results: TextResults) -> TextResults:
 
 
 @dataclass
-class _Batches:
+class TextBatches:
     """The runs of a model over texts, whose batches grow to the memory that their recorded values may need."""
 
     model: Model
-    measure: Measure
-    keep: str | Sequence[str] | None
-    edits: Sequence[Edit]
+    keep: str | Sequence[str] | None = None
+    edits: Sequence[Edit] = ()
     tokens: int = FIRST_TOKENS
 
-    def results(self, window: Sequence[TextLine]) -> Iterator[TextResult]:
+    def results(self, window: Sequence[TextLine], measure: Measure) -> Iterator[TextResult]:
         """Yield the result of each text, the shortest first."""
+        for line, run in self.runs(window):
+            result = _measured(line, measure, run)
+            del run  # freed once it is measured
+            yield result
+
+    def runs(self, window: Sequence[TextLine]) -> Iterator[tuple[TextLine, Run | None]]:
+        """Yield each text with its run, the shortest first; with an error and None where it cannot be read."""
         pending: list[tuple[int, TextLine]] = []
         for line in window:
             try:
                 n = 0 if line.error else len(self.model.reader.encode(line.text).ids)
             except InputError as error:
-                line, n = TextLine(line.line, line.text, str(error)), 0
+                line, n = replace(line, error=str(error)), 0
             if line.error:
-                yield TextResult(line.line, line.text, None, line.error)
+                yield line, None
             else:
                 pending.append((n, line))
         pending.sort(key=lambda pair: pair[0])
@@ -284,13 +290,19 @@ class _Batches:
             yield from self._batch([line for _, line in pending[first:last]])
             first = last
 
-    def _batch(self, lines: list[TextLine]) -> Iterator[TextResult]:
-        """Yield the results of texts that are run together; in halves where one of them, or the memory, does not allow it."""
+    def _batch(self, lines: list[TextLine]) -> Iterator[tuple[TextLine, Run | None]]:
+        """Yield the runs of texts that are read together; in halves where one of them, or the memory, does not allow it."""
+        writes = self.model.spec.has_source and self.model.head is None
         try:
-            runs = self.model.run_many([line.text for line in lines], keep=self.keep, edits=self.edits)
+            runs = self.model.run_many(
+                [line.text for line in lines],
+                targets=[line.target or None for line in lines] if writes else None,
+                keep=self.keep,
+                edits=self.edits,
+            )
         except InputError as error:
             if len(lines) == 1:
-                yield TextResult(lines[0].line, lines[0].text, None, str(error))
+                yield replace(lines[0], error=str(error)), None
                 return
             for half in (lines[: len(lines) // 2], lines[len(lines) // 2 :]):
                 yield from self._batch(half)
@@ -299,8 +311,7 @@ class _Batches:
         self.tokens = min(MOST_TOKENS, ROOM * n_tokens // max(1, runs[0].trace.nbytes))
         runs.reverse()
         for line in lines:
-            # popped, so that a run is freed once it is measured
-            yield _measured(line, self.measure, runs.pop())
+            yield line, runs.pop()  # so that a run is freed once it is measured
 
 
 def _measured(line: TextLine, measure: Callable[..., Any], *arguments: Any) -> TextResult:
@@ -390,10 +401,7 @@ def _measure_of(
         scores = score_run(run, kinds) if habits else {}
         for name in names:
             if name == LOSS:
-                filled = model.can("fill_blanks")
-                results[name] = float(
-                    (hidden_token_losses(run, edits) if filled else token_losses(run)).mean()
-                )
+                results[name] = float(text_losses(run, edits).mean())
                 continue
             own = {kind: each[habits[name]] for kind, (each, _) in scores.items() if habits[name] in each}
             if not own:
@@ -405,6 +413,11 @@ def _measure_of(
         return results if len(results) > 1 or not isinstance(measure, str) else next(iter(results.values()))
 
     return ", ".join(names), measure_by_name, KEEP if habits else ()
+
+
+def text_losses(run: Run, edits: Sequence[Edit] = ()) -> Array:
+    """Return -log p, in nats, of each token of a text: of a masked language model with each token hidden in turn, of a translator those of what it writes."""
+    return hidden_token_losses(run, edits) if run.model.can("fill_blanks") else token_losses(run)
 
 
 def _habit(name: str) -> str:

@@ -31,6 +31,12 @@ FOLDS = {
     "importance-words": ("importance.words", {"importance.by": "words"}, {"word"}, ("attention", "rollout")),
     "compare": ("compare", {}, {"query", "key"}, ("A", "difference", "bits")),
     "be_the_head": ("be_the_head", {}, {"key"}, ("you",)),
+    "many_texts": (
+        "many_texts",
+        {},
+        {"line", "layer", "head", "query", "key"},
+        ("loss", "tokens", "mean, causal previous"),
+    ),
     "decode": ("decode", {"decode.n": "2"}, {"step", "candidate", "key"}, ("ids", "attention_causal")),
     "growth": ("growth", {}, {"step", "layer", "head", "query", "key"}, ("now", "loss", "scores")),
     "what_if": ("what_if", {}, {"query", "key", "layer", "head"}, ("before", "after", "moved_causal")),

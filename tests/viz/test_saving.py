@@ -208,6 +208,7 @@ TOYS = {"weighting", "word_vectors", "score_functions", "self_attention"}
         "importance",
         "growth",
         "be_the_head",
+        "many_texts",
         "alignment",
         "luong",
         "encoder",

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import segno
 
 
@@ -93,6 +94,17 @@ def csv(arrays: Arrays) -> str:
             at = (_cell(place[column]) if column in place else "" for column in columns)
             rows.append(",".join([_cell(name), *at, _cell(values[index])]))
     return "\r\n".join(rows) + "\r\n"
+
+
+def table_csv(frame: pd.DataFrame) -> str:
+    r"""Return a table as CSV: a field is quoted where needed, missing numbers are empty, and text that a spreadsheet would take for a formula is kept as text.
+
+    >>> table_csv(pd.DataFrame({"text": ["a, b", "=1+1"], "loss": [0.5, float("nan")]}))
+    'text,loss\r\n"a, b",0.5\r\n\'=1+1,\r\n'
+    """
+    rows = [[*frame.columns], *frame.itertuples(index=False, name=None)]
+    written = (",".join("" if value != value else _cell(value) for value in row) for row in rows)
+    return "\r\n".join(written) + "\r\n"
 
 
 def _labelled(value: np.ndarray | Labelled) -> Labelled:

@@ -24,7 +24,7 @@ from viz.workspace.shared import attention_kinds, model_run, toolbar
 
 PAGE = Page(
     title="Be the head",
-    order=47,
+    order=48,
     claim="You have 100% of attention to give. Where would you attend, so that the model predicts the right word?",
     cites=(
         Cite("vaswani2017", "3.2.1", "Eq. (1)"),

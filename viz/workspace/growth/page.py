@@ -21,7 +21,7 @@ from viz.workspace.shared import toolbar
 
 PAGE = Page(
     title="While learning",
-    order=45,
+    order=46,
     claim="Nobody programmed these heads. They form while the model learns, and some of them quite suddenly.",
     cites=(
         Cite("olsson2022", "Key concepts", "induction heads form in a short phase change"),

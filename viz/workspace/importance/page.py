@@ -27,7 +27,7 @@ from viz.workspace.shared import model_run, toolbar
 
 PAGE = Page(
     title="What matters",
-    order=44,
+    order=45,
     claim="Ablate every head in turn, and see on which ones the prediction depends.",
     cites=(
         Cite("michel2019", "2.3 and 3", "heads masked one at a time, and by gradient"),

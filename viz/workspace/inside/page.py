@@ -17,7 +17,7 @@ from viz.workspace.shared import model_run, toolbar
 
 PAGE = Page(
     title="Inside",
-    order=43,
+    order=44,
     claim="A model works layer by layer. Read its prediction after each layer, and see which part contributed to it.",
     cites=(
         Cite("nostalgebraist2020", "the logit lens"),

@@ -13,6 +13,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "decode": ("write",),
     "compare": ("attend",),
     "find": ("attend_in_layers",),
+    "many_texts": ("attend", "read_text"),
     "what_if": ("attend_in_layers", "answer"),
     "inside": ("attend_in_layers", "answer_texts"),
     "importance": ("attend_in_layers", "answer"),

@@ -19,6 +19,7 @@ TOOLS = {
     "compare": "Compare",
     "what_if": "What if",
     "find": "Find heads",
+    "many_texts": "Many texts",
     "inside": "Inside",
     "importance": "What matters",
     "growth": "While learning",

@@ -20,7 +20,7 @@ from viz.workspace.whole_model import data as drawn
 
 PAGE = Page(
     title="Whole model",
-    order=46,
+    order=47,
     claim="From the tokens at the left to the next token at the right: every block of the model at once.",
     cites=(
         Cite("vaswani2017", "3.1", "Figure 1"),

@@ -1,0 +1,207 @@
+"""The texts of a data set as points and as a list, and beside them the text that is chosen, token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from core.data.text_lines import TextLine
+from core.errors import InputError
+from core.model import Model
+from core.reading.data_set_jobs import TOKENS
+from core.scoring.data_set import DIVERGENCE, DataSetResults, scored_tokens
+from viz.labels import literal, visible
+from viz.memo import remembered
+from viz.number_text import number
+from viz.shell import links, state
+from viz.widgets import engine_client, page_parts
+from viz.workspace.many_texts import charts, data
+from viz.workspace.many_texts.data import HEAD, TextView
+
+CHART, LIST = "many_texts.chart", "many_texts.list"
+SHADE = "rgba(91, 106, 222, {:.2f})"
+"""The ground of a token, more opaque the larger its loss; readable under the type of both themes."""
+DEEP, FAINT = 0.62, 0.08
+CERTAIN = 10.0
+"""Nats from which on a token is as dark as it can be."""
+IN_THE_BOX = "in the box"
+LIST_HEIGHT, IN_A_ROOM = 320, 250
+
+
+def show(view: TextView, order: Sequence[int]) -> None:
+    """Draw the points, the list, and the text in view."""
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        points(view)
+        if not state.presenting():
+            _list(view, order)
+    with right:
+        show_text(view)
+
+
+def points(view: TextView) -> None:
+    """Draw all texts as points; a click chooses one."""
+    label, lines = view.key.label(view.results), view.results.lines
+    known = [
+        (value, line.group, line.text, line.line)
+        for value, line in zip(view.key.values(view.results).tolist(), lines, strict=True)
+        if np.isfinite(value)
+    ]
+    if not view.is_in_set and np.isfinite(view.value):
+        known.append((view.value, IN_THE_BOX if any(line.group for line in lines) else "", view.line.text, 0))
+    values, groups, texts, numbers = zip(*known, strict=True) if known else ((), (), (), ())
+    chart = charts.strip(values, groups, texts, numbers, label, view.line.line)
+    page_parts.show(
+        chart,
+        CHART,
+        f"{len(known)} texts as points: {label}",
+        on_pick=partial(_pick_point, {line.line: line for line in lines}, view.model),
+        present_height=IN_A_ROOM,
+    )
+
+
+def _pick_point(lines: Mapping[int, TextLine], model: Model) -> None:
+    mark = page_parts.clicked_mark(CHART, charts.PICKED)
+    if mark and int(mark["line"]) in lines:
+        _choose(lines[int(mark["line"])], model)
+
+
+def _choose(line: TextLine, model: Model) -> None:
+    """Put a text of the data set into the box, with its translation where it has one."""
+    state.write(text=line.text, target=(line.target or None) if model.spec.writes else None)
+
+
+def _list(view: TextView, order: Sequence[int]) -> None:
+    """Draw all texts as a table, sorted; a click on a row chooses it."""
+    results, key = view.results, view.key
+    frame = remembered(results, ("list", key, tuple(order)), lambda: data.table(results, key, order).round(3))
+    name = f"{LIST}.{hash((results.model, key, tuple(order))) % 10**8}"
+    page_parts.dataframe(
+        frame,
+        key=name,
+        hide_index=True,
+        height=LIST_HEIGHT,
+        on_select=partial(_pick_row, name, [results.lines[place] for place in order], view.model),
+        selection_mode="single-row",
+        column_config={
+            "line": st.column_config.NumberColumn(width=45),
+            "group": st.column_config.TextColumn(width=110),
+            "text": st.column_config.TextColumn(width=290),
+            "tokens": st.column_config.NumberColumn(width=60),
+        },
+    )
+    st.download_button(
+        "Save as CSV",
+        partial(data.csv, results, key, tuple(order)),
+        "many_texts.csv",
+        "text/csv",
+        on_click="ignore",
+        icon=":material/download:",
+        type="tertiary",
+        key="many_texts.save",
+    )
+
+
+def _pick_row(name: str, lines: Sequence[TextLine], model: Model) -> None:
+    rows = st.session_state[name]["selection"]["rows"]
+    if rows:
+        _choose(lines[rows[0]], model)
+
+
+def show_text(view: TextView) -> None:
+    """Draw the text in view with its numbers, its tokens shaded by their loss, and the link to Look."""
+    model, line, key = view.model, view.line, view.key
+    group = f" :gray[{literal(line.group)}]" if line.group else ""
+    title = f"Text {line.line}{group}" if view.is_in_set else "The text in the box"
+    with st.container(border=True, key="many_texts.text"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown(f"#### {title}", width="content")
+            links.page_link(
+                "look",
+                "Open in Look",
+                icon=":material/visibility:",
+                model=model.name,
+                text=line.text,
+                **({"target": line.target} if line.target and model.spec.writes else {}),
+                **({"kind": key.kind, "layer": key.layer, "head": key.head} if key.by == HEAD else {}),
+            )
+        st.markdown(_tokens(view))
+        st.markdown(_numbers(view))
+        if view.is_cut:
+            st.caption(f"The first {TOKENS} tokens are read. Split the text to have all of it measured.")
+        if view.line_results is not None and view.line_results.notes[view.place]:
+            st.text(view.line_results.notes[view.place])
+
+
+def _tokens(view: TextView) -> str:
+    """Return the tokens in Markdown, each shaded by its loss; the text as it is where no token has one."""
+    model, line = view.model, view.line
+    if view.line_results is None or not view.line_results.tokens[view.place]:
+        return literal(line.text)
+    try:
+        pairs = engine_client.submit(
+            ("data_set.tokens", model.name, line.text, line.target),
+            partial(_scored, model, line),
+            4.0 * len(line.text),
+        )
+    except InputError:
+        return literal(line.text)
+    if all(np.isnan(loss) for _, loss in pairs):
+        return literal(line.text)
+    return " ".join(_chip(token, loss) for token, loss in pairs)
+
+
+def _scored(model: Model, line: TextLine) -> list[tuple[str, float]]:
+    target = line.target if line.target and model.spec.has_source and model.head is None else None
+    return scored_tokens(model.run(line.text, target=target, keep=()), line)
+
+
+def _chip(token: str, loss: float) -> str:
+    word = literal(visible(token.strip(" ")) or "␣")
+    if np.isnan(loss):
+        return f":gray[{word}]"
+    share = DEEP * min(1.0, loss / CERTAIN)
+    return f':color[{word}]{{background="{SHADE.format(share)}"}}' if share >= FAINT else word
+
+
+def _numbers(view: TextView) -> str:
+    """Return the numbers of a text as lines of Markdown."""
+    results, place, key = view.line_results, view.place, view.key
+    if results is None:
+        return ":gray[This text could not be measured.]"
+    unit = data.loss_unit(results)
+    numbers = [
+        ("loss", results.loss[place], unit),
+        (f"loss of {results.other}", results.other_loss[place], unit),
+        ("disagreement", results.disagreement[place], _unit(results)),
+        ("entropy of its classes", results.entropy[place], "bits"),
+    ]
+    if key.by == HEAD:
+        numbers.append((key.label(results), view.value, ""))
+    phrases = [
+        f"{literal(name)} **{number(float(value), 3)}** {unit}".strip()
+        for name, value, unit in numbers
+        if np.isfinite(value)
+    ]
+    phrases.append(f"tokens **{results.tokens[place]}**")
+    if results.predicted[place]:
+        phrases.append(f"predicted **{literal(results.predicted[place])}**")
+    if view.line.target:
+        phrases.append(f"given {literal(view.line.target)}")
+    lines = [" · ".join(phrases)]
+    values = key.values(view.results)
+    values = values[np.isfinite(values)]
+    if np.isfinite(view.value) and len(values) > 1:
+        below = int((values < view.value).sum())
+        name = key.label(view.results) if key.by == HEAD else data.sort_names(view.results)[key.by]
+        lines.append(f":gray[:small[{literal(name)}: higher than {below} of the {len(values)} texts.]]")
+    if np.isfinite(results.loss[place]) and not results.predicted[place]:
+        lines.append(":gray[:small[The darker a token, the larger its loss.]]")
+    return "  \n".join(lines)
+
+
+def _unit(results: DataSetResults) -> str:
+    return "bits (maximum 1)" if results.disagrees_by == DIVERGENCE else "nats per character"
