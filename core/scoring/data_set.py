@@ -19,7 +19,7 @@ import numpy as np
 from core.analysis.attribution.importance import token_losses
 from core.analysis.heads.head_survey import KEEP, score_run
 from core.analysis.heads.pattern_distance import jensen_shannon
-from core.analysis.task_outputs import chances
+from core.analysis.task_outputs import activation_of, chances
 from core.data.text_lines import TextLine
 from core.errors import InputError
 from core.model import Model
@@ -171,10 +171,11 @@ class DataSetReading:
         except InputError as error:
             losses = None
             notes.append(str(error))
-        if "classes" in run.model.outputs:
-            shares = chances(run.model, run.classes)
+        if run.model.is_classifier:
+            shares = chances(run.model, run.scores[-1])
             values["predicted"] = run.model.class_names[int(shares.argmax())]
-            values["entropy"] = float(-(shares * np.log2(np.maximum(shares, 1e-300))).sum())
+            if activation_of(run.model) == "softmax":
+                values["entropy"] = float(-(shares * np.log2(np.maximum(shares, 1e-300))).sum())
         if self.other is not None:
             try:
                 values["other_loss"], values["disagreement"] = self._compared(run, line, losses)
@@ -219,7 +220,8 @@ class DataSetReading:
                     "Outputs are compared at the same positions.",
                     "Shorten the text.",
                 )
-            shares = [chances(one.model, np.atleast_2d(one.scores)) for one in (run, second)]
+            rows = slice(-1, None) if run.model.is_classifier else slice(None)
+            shares = [chances(one.model, one.scores[rows]) for one in (run, second)]
             return mean, float(jensen_shannon(*shares).mean())
         if losses is None or own is None:
             return mean, NAN

@@ -164,6 +164,8 @@ VIEWS = (
     "figures?figures.figure=special",
     "importance?importance.by=many",
     "importance?importance.by=words",
+    "many_texts?many_texts.by=heads",
+    "many_texts?many_texts.by=patterns",
     "compare?compare.panes=gpt-mini~causal~0.0|gpt-mini~causal~1.3|gpt-mini~causal~3.1|gpt-mini~causal~4.3",
 )
 """Pages of the workspace in a view other than the one that they open with."""
