@@ -168,7 +168,9 @@ class DataSetJobs:
 
         try:
             with self._turn:
-                results = measured(reading, lambda *step: _patiently(reading, *step), progress)
+                results = measured(
+                    reading, lambda step, fn, cost: _patiently(reading, step, fn, cost), progress
+                )
             end = DataSetProgress(results=results) if results else None
         except InputError as error:
             end = DataSetProgress(problem=str(error))

@@ -186,11 +186,11 @@ class DataSetReading:
             line,
             side.n_real,
             heads={
-                kind: {name: np.float32(table) for name, table in own.items()}
+                kind: {name: np.asarray(table, dtype=np.float32) for name, table in own.items()}
                 for kind, (own, _) in scores.items()
             },
             patterns={
-                kind.name: (np.float32(seen.weights), seen.queries, seen.keys)
+                kind.name: (np.asarray(seen.weights, dtype=np.float32), seen.queries, seen.keys)
                 for kind in self._kinds
                 if not kind.has_learned_queries
                 for seen in [run.attention(kind.name)]
