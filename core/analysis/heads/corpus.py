@@ -85,7 +85,7 @@ class WordScore(NamedTuple):
 
 
 class HeadWrites(NamedTuple):
-    """What a head adds directly to the scores of words on its strongest rows: the words raised and lowered most in the mean of the rows, and those raised most in each.
+    """Numbers that a head adds directly to the scores of words on its strongest rows: the words raised and lowered most in the mean of the rows, and those raised most in each.
 
     `copies`: in how many rows the key's own token is among those raised most; None between two texts.
     """
@@ -119,7 +119,7 @@ class HeadCorpus(OneLine):
     effect: Float[Array, "layer head"] | None = None
     """Change of the loss, in nats a token, where the head is set to zero; None where it was not measured."""
     writes: tuple[tuple[HeadWrites, ...], ...] | None = None
-    """What each head writes on its strongest rows (`core.analysis.heads.corpus_writes`); None where its attention reaches no score of words, or it was not measured."""
+    """By head its additions to the scores of words on its strongest rows (`core.analysis.heads.corpus_writes`); None where its attention reaches no score of words, or it was not measured."""
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -43,14 +43,14 @@ from core.errors import InputError
 VERSION = 1
 MARK = "attention_atlas"
 """Key of config.json with the version of what we add, and the kind of attention."""
-THEIRS = {
+METRIC_NAMES = {
     "itself": "self_attention_score",
     "previous": "prev_token_score",
     "induction": "induction_score",
     DISTANCE: "qk_distance",
 }
 """Names of their metrics by our measures with the same meaning."""
-ONLY_THEIRS = ("pattern_entropy", "qk_distance_variance")
+UNMEASURED_METRICS = ("pattern_entropy", "qk_distance_variance")
 EDGES = [0, *(2**power for power in range(13))]
 """Edges of their histogram of distances."""
 GAP = "…"
@@ -118,10 +118,11 @@ def headvis_files(heads: HeadCorpus, model: str, dataset: str, kind: str) -> dic
     layers, n_heads = heads.shape
     places = [(layer, head) for layer in range(layers) for head in range(n_heads)]
     n_intervals = max((len(heads.deciles[layer][head]) for layer, head in places), default=0) or 1
-    tables = {THEIRS.get(name, name): table[..., MEAN] for name, table in heads.measures.items()}
+    tables = {METRIC_NAMES.get(name, name): table[..., MEAN] for name, table in heads.measures.items()}
     for control, statistics in heads.controls.items():
         tables |= {
-            f"{THEIRS.get(name, name)}_{control}": table[..., MEAN] for name, table in statistics.items()
+            f"{METRIC_NAMES.get(name, name)}_{control}": table[..., MEAN]
+            for name, table in statistics.items()
         }
     if heads.effect is not None:
         tables["loss_growth_without_head"] = heads.effect
@@ -163,7 +164,7 @@ def headvis_files(heads: HeadCorpus, model: str, dataset: str, kind: str) -> dic
                 "layer": layer,
                 "head": head,
                 **{name: _number(table[layer, head]) for name, table in tables.items()},
-                **dict.fromkeys(ONLY_THEIRS),
+                **dict.fromkeys(UNMEASURED_METRICS),
             }
             for layer, head in places
         ],
@@ -310,7 +311,7 @@ def read_headvis(path: Path | str) -> HeadVis:
     parts = {}
     for place, content in files.items():
         try:
-            parts[place] = _read_head(content, n_intervals, ours=mark is not None)
+            parts[place] = _read_head(content, n_intervals, windows=mark is not None)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise _broken(f"L{place[0]}H{place[1]}.json", error) from None
     try:
@@ -359,7 +360,7 @@ def rows_of_neuronpedia(data: bytes) -> dict[tuple[int, int], tuple[CorpusRow, .
                 "sequence_id": number,
                 "max_activation": one["maxActivation"],
             }
-            row = _read_sequence(sequence, ours=False)
+            row = _read_sequence(sequence, windows=False)
             rows = found.setdefault((_count(one["layer"]), _count(one["headIndex"])), [])
             rows += [row] if row else []
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -414,7 +415,7 @@ def _object(open_file: Callable[[str], bytes], name: str) -> dict[str, Any]:
 
 
 def _read_head(
-    content: Mapping[str, Any], n_intervals: int, *, ours: bool
+    content: Mapping[str, Any], n_intervals: int, *, windows: bool
 ) -> tuple[tuple, tuple, tuple, tuple]:
     """Return the strongest rows, those of the intervals from the highest, and the top tokens as queries and as keys."""
     groups: dict[Any, list[CorpusRow]] = {}
@@ -422,17 +423,17 @@ def _read_head(
         interval = _count(one["interval"])
         if not 1 <= interval <= n_intervals:
             raise ValueError("an interval is not one of the model's")
-        row = _read_sequence(one, ours=ours)
+        row = _read_sequence(one, windows=windows)
         if row is None:
             continue
-        if ours and one["group"] == STRONGEST:
+        if windows and one["group"] == STRONGEST:
             groups.setdefault(STRONGEST, []).append(row)
         else:
             groups.setdefault(interval, []).append(row)
     for rows in groups.values():
-        if not ours:
+        if not windows:
             rows.sort(key=lambda row: -row.weight)
-    strongest = groups.get(STRONGEST if ours else n_intervals, [])
+    strongest = groups.get(STRONGEST if windows else n_intervals, [])
     tenths = [groups[number] for number in range(n_intervals, 0, -1) if number in groups]
     tokens = [
         tuple(
@@ -444,7 +445,7 @@ def _read_head(
     return tuple(strongest), tuple(rows[len(rows) // 2] for rows in tenths), tokens[0], tokens[1]
 
 
-def _read_sequence(one: Mapping[str, Any], *, ours: bool) -> CorpusRow | None:
+def _read_sequence(one: Mapping[str, Any], *, windows: bool) -> CorpusRow | None:
     """Return the strongest row of a sequence; None where no pair counts."""
     tokens = [_text(token) for token in one["tokens"]]
     n, indices, values = len(tokens), one["attention_indices"], one["attention_values"]
@@ -455,10 +456,10 @@ def _read_sequence(one: Mapping[str, Any], *, ours: bool) -> CorpusRow | None:
         if not 0 <= _count(index) < n * n or not 0 <= value <= 1.001:
             raise ValueError("a weight or its place is out of range")
         pairs[divmod(index, n)] = float(value)
-    places = one["positions"] if ours else list(range(n))
+    places = one["positions"] if windows else list(range(n))
     if len(places) != n or any(place is not None and place < 0 for place in places):
         raise ValueError("a sequence has parts of different lengths")
-    if ours:
+    if windows:
         query, key, weight = _count(one["query"]), _count(one["key"]), float(one["max_activation"])
         if query >= n or key >= n or places[query] is None or places[key] is None:
             raise ValueError("a query or key is not in its sequence")
@@ -487,7 +488,7 @@ def _read_scatter(rows: Any, shape: tuple[int, int]) -> tuple[dict[str, np.ndarr
     """Return the means of each metric as statistics without quantiles, under our names where we have them, and the effect on the loss."""
     if not isinstance(rows, list):
         raise TypeError("it is no list")
-    ours = {theirs: name for name, theirs in THEIRS.items()}
+    measure_names = {metric: name for name, metric in METRIC_NAMES.items()}
     names = dict.fromkeys(str(name) for row in rows for name in row if name not in ("layer", "head"))
     tables: dict[str, np.ndarray] = {name: np.full(shape, np.nan) for name in names}
     for row in rows:
@@ -499,7 +500,8 @@ def _read_scatter(rows: Any, shape: tuple[int, int]) -> tuple[dict[str, np.ndarr
     whole = {name: table for name, table in tables.items() if not np.isnan(table).all()}
     empty = np.full((*shape, len(QUANTILES)), np.nan)
     statistics = {
-        ours.get(name, name): np.concatenate([table[..., None], empty], -1) for name, table in whole.items()
+        measure_names.get(name, name): np.concatenate([table[..., None], empty], -1)
+        for name, table in whole.items()
     }
     return statistics, effect
 

@@ -84,7 +84,7 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
                 _strongest(head, strongest[:IN_A_ROOM], writes, sees=sees)
         else:
             second = second_head.choose(head, corpus, heads)
-            scores = statistics(second.own if second else heads, layer, number)
+            scores = statistics(second.first if second else heads, layer, number)
             if second is not None:
                 scores = second_head.with_difference(scores, head, second)
             left, right = st.columns([3, 2], gap="large")
@@ -92,7 +92,7 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
                 page_parts.dataframe(scores, hide_index=True, height="content", key="find.corpus.scores")
                 if second is not None and second.note:
                     st.caption(literal(second.note))
-                if second is None or second.own is heads:
+                if second is None or second.first is heads:
                     st.caption(_read(corpus, heads, sees=sees))
             if second is None:
                 _strongest(head, strongest, writes, sees=sees)
@@ -178,7 +178,7 @@ def _strongest(
 
 def _both(head: Head, second: SecondHead, *, sees: bool) -> None:
     """Draw the strongest rows of two heads beside each other; of pictures one below the other."""
-    own = second.own.strongest[head.place.layer][head.place.head]
+    own = second.first.strongest[head.place.layer][head.place.head]
     st.markdown("#### Strongest rows")
     sides = (head, own), (second.head, second.strongest)
     columns = [st.container(), st.container()] if sees else st.columns(2, gap="medium")

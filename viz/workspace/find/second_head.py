@@ -34,11 +34,11 @@ HIGH = 300
 
 @dataclass(frozen=True)
 class SecondHead:
-    """A second head with all heads of its kind, and those of the head in view, `own`; `note` says on what both were measured."""
+    """A second head with all heads of its kind, and those of the head in view, `first`; `note` says on what both were measured."""
 
     head: Head
     heads: HeadCorpus
-    own: HeadCorpus
+    first: HeadCorpus
     note: str
 
     @property
@@ -59,7 +59,7 @@ def choose(head: Head, corpus: ModelCorpus, heads: HeadCorpus) -> SecondHead | N
         if not model:
             return None
         try:
-            own, kinds, note = _measured(head, corpus, heads, model, again=model in steps)
+            own, kinds, note = _measured(head, corpus, heads, model, read_now=model in steps)
         except InputError as error:
             st.info(literal(str(error)))
             return None
@@ -77,18 +77,19 @@ def choose(head: Head, corpus: ModelCorpus, heads: HeadCorpus) -> SecondHead | N
 
 
 def _measured(
-    head: Head, corpus: ModelCorpus, heads: HeadCorpus, model: str, *, again: bool
+    head: Head, corpus: ModelCorpus, heads: HeadCorpus, model: str, *, read_now: bool
 ) -> tuple[HeadCorpus, dict[str, HeadCorpus], str]:
-    """Return the heads of the model in view and of another, with what they were measured on; `again`: both are read now."""
+    """Return the heads of the model in view and of another, with what they were measured on; `read_now`: both are read now."""
     if model == head.model:
         return heads, dict(corpus.kinds), ""
-    if not again and not corpus.texts:
-        found, problem = pool.corpus(model)
-        if found is None:
-            raise InputError(problem or f"{model} has no corpus.", "Two heads are compared on passages.", "")
-        same = found.sources == corpus.sources
+    if not read_now and not corpus.texts:
+        shipped, problem = pool.corpus(model)
+        if shipped is None:
+            wrong = problem or f"{model} has no corpus."
+            raise InputError(wrong, "Two heads are compared on passages.", "Choose another model.")
+        same = shipped.sources == corpus.sources
         note = "" if same else f"{model} was measured on other passages than {head.model}."
-        return heads, dict(found.kinds), note
+        return heads, dict(shipped.kinds), note
     read = _passages(head, corpus)
     own, other = _read(head.model, read)[head.place.kind], _read(model, read)
     return own, other, f"Both were measured on the same {len(read)} texts."
@@ -136,22 +137,24 @@ def show_patterns(head: Head, second: Head, selection: Selection) -> None:
     st.markdown("#### Both on your text")
     try:
         both = [data.pane_of(_view(one, selection), "word") for one in (head, second)]
-        found = data.compared(both, "word")
+        comparison = data.compared(both, "word")
     except InputError as error:
         st.caption(literal(str(error)))
         return
-    pair = found.pair(0, 1)
-    for place, (column, one) in enumerate(zip(st.columns(3, gap="small"), (*found.panes, None), strict=True)):
+    pair = comparison.pair(0, 1)
+    for place, (column, one) in enumerate(
+        zip(st.columns(3, gap="small"), (*comparison.panes, None), strict=True)
+    ):
         with column:
             if one is None:
-                _draw(found, 0, pair.difference, "A − B", pair.compared, scale="difference", limit=1.0)
+                _draw(comparison, 0, pair.difference, "A − B", pair.compared, scale="difference", limit=1.0)
             else:
                 title = f"{'AB'[place]}: {one.view} {one.view.model}"
-                _draw(found, place, found.weights[place], title, found.allowed[place])
+                _draw(comparison, place, comparison.weights[place], title, comparison.allowed[place])
     st.caption(
-        f"Jensen-Shannon divergence {pair.likeness.bits:.2f} bits (maximum 1), the mean over the {found.places} that both read."
+        f"Jensen-Shannon divergence {pair.likeness.bits:.2f} bits (maximum 1), the mean over the {comparison.places} that both read."
         if len(pair.order)
-        else f"The two have no {found.places} in common."
+        else f"The two have no {comparison.places} in common."
     )
 
 
@@ -163,14 +166,14 @@ def _view(head: Head, selection: Selection) -> View:
 
 
 def _draw(
-    found: compared.Compared,
+    comparison: compared.Compared,
     place: int,
     weights: np.ndarray,
     title: str,
     allowed: np.ndarray,
     **scale: Any,
 ) -> None:
-    pane = found.panes[place]
+    pane = comparison.panes[place]
     pane.tell()
     key = f"find.corpus.pattern.{title[0]}{bool(scale)}"
     if pane.is_picture:
@@ -178,11 +181,11 @@ def _draw(
         return
     heatmap(
         weights,
-        found.words("queries", place),
-        found.words("keys", place),
+        comparison.words("queries", place),
+        comparison.words("keys", place),
         key=key,
         allowed=allowed,
-        lone=found.lone(0, 1) if scale else found.lone(place),
+        lone=comparison.lone(0, 1) if scale else comparison.lone(place),
         axis=attention_kinds.axis_names(pane.view.kind),
         title=title,
         height=HIGH,
