@@ -118,7 +118,7 @@ def test_own_texts_are_measured_kept_on_an_error_and_given_back():
     test.text_area[0].set_value("abab\n\n" + "ba" * 100 + "\n<b>").run()
     next(one for one in test.button if one.label == "Measure these texts").click().run()
     assert [line.text for line in test.session_state[SESSION_TEXTS].lines] == ["abab", "ba" * 100, "<b>"]
-    assert "Of 1 texts the first 64 tokens are read" in " ".join(one.value for one in test.caption)
+    assert "Of 1 text the first 64 tokens are read" in " ".join(one.value for one in test.caption)
     test.text_area[0].set_value(" \n \n").run()
     assert next(one for one in test.button if one.label == "Measure these texts").disabled
     assert len(test.session_state[SESSION_TEXTS].lines) == 3
@@ -147,6 +147,7 @@ def test_a_table_has_its_columns_and_a_large_file_only_its_first_texts():
     rows = own_texts.from_file("a.csv", b'a,b,c\n"x\ny",z,g\n', "a", "b", "c").lines
     assert [(row.text, row.target, row.group) for row in rows] == [("x\ny", "z", "g")]
     many = own_texts.from_file("a.txt", b"ab\n" * (data_set_jobs.TEXTS + 7))
+    assert many.name == "texts of a.txt"
     assert len(many.lines) == data_set_jobs.TEXTS and many.beyond == 7
 
 

@@ -28,7 +28,7 @@ DEEP, FAINT = 0.62, 0.08
 CERTAIN = 10.0
 """Nats from which on a token is as dark as it can be."""
 IN_THE_BOX = "in the box"
-LIST_HEIGHT, IN_A_ROOM = 320, 250
+LIST_ROW, LIST_HEIGHT, IN_A_ROOM = 33, 320, 250
 
 
 def show(view: TextView, order: Sequence[int]) -> None:
@@ -83,7 +83,7 @@ def _list(view: TextView, order: Sequence[int]) -> None:
         frame,
         key=name,
         hide_index=True,
-        height=LIST_HEIGHT,
+        height=min(LIST_HEIGHT, LIST_ROW * (len(frame) + 1) + 3),
         on_select=partial(_pick_row, name, [results.lines[place] for place in order], view.model),
         selection_mode="single-row",
         column_config={

@@ -151,4 +151,9 @@ def _text_set(name: str, lines: Iterable[TextLine]) -> TextSet:
     lines = tuple(replace(line, text=line.text.strip() or line.text) for line in rows[:TEXTS])
     if all(line.error for line in lines):
         lines = tuple(usable[:TEXTS])
-    return TextSet(name, lines, from_visitor=True, beyond=len(rows) - len(lines))
+    return TextSet(
+        name if name == TYPED_NAME else f"texts of {name}",
+        lines,
+        from_visitor=True,
+        beyond=len(rows) - len(lines),
+    )

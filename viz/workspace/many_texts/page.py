@@ -221,8 +221,16 @@ def _views(
             if text_set.beyond
             else ""
         )
-        missing = f"{n_notes} texts lack a number: the column note says why. " if n_notes else ""
-        cut = f"Of {n_cut} texts the first {TOKENS} tokens are read." if n_cut else ""
+        missing = (
+            f"{n_notes} {'texts lack' if n_notes > 1 else 'text lacks'} a number: the column note says why. "
+            if n_notes
+            else ""
+        )
+        cut = (
+            f"Of {n_cut} {'texts' if n_cut > 1 else 'text'} the first {TOKENS} tokens are read."
+            if n_cut
+            else ""
+        )
         st.caption(beyond + missing + cut)
     return key
 
