@@ -83,30 +83,28 @@ def beams(*panels: Beams) -> str:
 def dots(*panels: tuple[str, Mapping[str, Float[Array, "layer head"]]]) -> str:
     """Draw panels side by side: a point for each head over its layer, from 0 to 1, a colour for each name, and a line through the means.
 
-    >>> dots(("All", {"x": np.zeros((2, 3))})).count("<circle")
-    6
+    >>> dots(("All", {"x": np.zeros((2, 3))})).count("<circle")  # six heads and the colour of their name
+    7
     """
     shapes, wide = [], WIDE / len(panels)
     for number, (title, groups) in enumerate(panels):
         left, right, top, bottom = number * wide + 34, (number + 1) * wide - 10, 62, TALL - 34
         shapes.append(_word(left - 22, 18, title, "start", size=13, colour=theme.MUTED))
         shapes += _frame(left, right, top, bottom, ("0", "1"))
+        n = len(next(iter(groups.values())))
+        x = left + 12 + (right - left - 24) * np.arange(n) / max(1, n - 1)
+        shapes += [_word(x[layer], bottom + 18, str(layer), size=13) for layer in range(n)]
         for hue, (name, values) in enumerate(groups.items()):
-            n = len(values)
-            x = left + 12 + (right - left - 24) * np.arange(n) / max(1, n - 1)
             y = bottom - values * (bottom - top)
             for layer, head in np.ndindex(values.shape):
                 shift = (hue - (len(groups) - 1) / 2) * 6
-                shapes.append(_point(x[layer] + shift, y[layer, head], 2.6, _hue(hue), 0.55))
+                shapes.append(_point(float(x[layer]) + shift, float(y[layer, head]), 2.6, _hue(hue), 0.55))
             shapes.append(_polyline(x, y.mean(1), _hue(hue)))
             along = left - 22 + hue * (wide - 20) / len(groups)
             shapes += [
                 _point(along + 5, 39, 5, _hue(hue)),
                 _word(along + 14, 44, name, "start", size=13),
             ]
-        if number == 0 or len(panels) > 1:
-            for layer in range(n):
-                shapes.append(_word(x[layer], bottom + 18, str(layer), size=13))
         shapes.append(_word((left + right) / 2, TALL - 3, "layer", size=13, colour=theme.MUTED))
     return _svg(shapes)
 

@@ -227,7 +227,7 @@ def induction_jump(record: Growth, name: str) -> PaperFigure:
     scores = record.scores["induction"].reshape(len(record.steps), -1).T
     best = record.best("induction")
     curve, losses = record.curve("induction", best), record.nats
-    at = steepest_moment(curve)
+    at = steepest_moment(curve.tolist())
     before, after = record.steps[at : at + 2]
     top = float(np.ceil(max(losses)))
     return PaperFigure(
