@@ -120,10 +120,10 @@ def test_page_that_lacks_a_part_gets_all_when_it_asks() -> None:
     opened(at.get("bidi_component")[0].proto.bytes)
     at.run()
     header, _ = opened(at.get("bidi_component")[0].proto.bytes)
-    assert header["parts"] == {} and {header[name] for name in ("kit", "code", "values")} < set(
+    assert header["parts"] == {} and {header[name] for name in ("kit", "code", "values", "bibtex")} < set(
         header["needs"]
     )
-    assert len(header["needs"]) == 4  # and what is steady
+    assert len(header["needs"]) == 5  # and what is steady
     del at.session_state[component._SENT]  # what the callback of the browser's question does
     header, _ = opened(at.run().get("bidi_component")[0].proto.bytes)
     assert set(header["parts"]) == set(header["needs"])
