@@ -138,6 +138,7 @@ def test_a_link_brings_order_and_colour_back(visit: Visitor) -> None:
 def test_the_order_of_the_page_still_holds(visit: Visitor) -> None:
     seen = visit("page")
     assert (seen.attribute("order"), tiles(seen)[:2]) == ("page", ["L1.H2", "L0.H0"])
+    assert int(seen.attribute("columns")) >= 1, "an order without layers has its columns outside Present, too"
     seen.page.get_by_text("as they are", exact=True).click()
     settle(seen.page)
     assert (seen.attribute("order"), tiles(seen)[:2]) == ("layers", ["L0.H0", "L0.H1"])

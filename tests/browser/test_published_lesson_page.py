@@ -17,6 +17,7 @@ from playwright.sync_api import expect
 
 from viz.export import record, site
 from viz.export.__main__ import lesson_named
+from viz.shell.lessons.plan import Plan, Stop
 
 READY = ("attention_in_15_minutes", "bottleneck_to_transformer", "bert_and_gpt")
 
@@ -174,3 +175,18 @@ def test_a_newer_lesson_takes_the_place_of_the_one_that_a_worker_keeps(
         expect(page.locator("#lessontitle")).to_have_text("A newer one")
         expect(page.locator("#name")).to_have_text("A trained model looks")
         page.wait_for_function("caches.keys().then((names) => names.length === 1)")
+
+
+@pytest.mark.slow
+def test_every_head_that_was_recorded_is_shown_by_a_touch_of_its_tile(
+    reader: Callable[..., Any], tmp_path: Path
+) -> None:
+    lesson = Plan("Heads", (Stop("look?view=heads&model=gpt-mini&text=The+king+and+the+queen", "All heads"),))
+    site.write(record.record(lesson), tmp_path / "heads")
+    page = reader((tmp_path / "heads" / "index.html").as_uri(), viewport={"width": 1280, "height": 1500})
+    tiles, words = page.locator("#pictures .atlas.heads"), page.locator("#pictures .atlas.words")
+    expect(tiles).to_have_attribute("data-columns", re.compile(r"\d+"))
+    expect(words).to_contain_text("L3.H1 gives 73%")
+    tiles.locator("canvas").first.click(position={"x": 40, "y": 40})
+    first = tiles.get_attribute("data-tiles").split()[0]
+    expect(words).to_contain_text(f"{first} gives 51%")

@@ -139,7 +139,7 @@ export function judge(home, asked) {
       const right = asked.truth?.includes(place) ?? true;
       const box = make("span", "option", row, right ? `${option} \u2713` : option);
       box.dataset.right = String(right);
-      if (own === place) make("span", "mine", box, " \u25c2 you");
+      if (own === place && asked.kind !== "touch") make("span", "mine", box, " \u25c2 you");
     });
   }
   if (asked.why) typeset(make("p", "", home), asked, "why");

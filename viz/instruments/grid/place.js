@@ -78,7 +78,7 @@ export function place(view) {
   } else {
     const many = all.length > 96 ? 0 : all.length > 40 ? 1 : 2, wanted = (phone ? [54, 64, 78] : [64, 84, 104])[many];
     const room = leftBelow(root, view.frame) / times;   // in Present all lines are on the screen here, too
-    for (let next = wanted, tall = Infinity; tall > room && next >= CAPTIONED; next -= 4) {
+    for (let next = wanted, tall = 0; next === wanted || (tall > room && next >= CAPTIONED); next -= 4) {   // once at least: outside Present the room is without end
       view.columns = Math.max(1, Math.floor((width + view.gap) / (next + view.gap)));
       view.side = Math.floor(Math.min((width - view.gap * (view.columns - 1) - 8) / view.columns, phone ? 120 : next + 16));
       tall = view.groups.reduce((sum, group) => sum + Math.ceil(group.tiles.length / view.columns) * pitchOf() + (group.kind === undefined ? 0 : 38), 4);

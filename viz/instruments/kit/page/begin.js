@@ -36,13 +36,12 @@ export const starter = (instrument, sheet) => function begin(root, packet, compo
     view.still = hear(view, (chosen) => turnTo(instrument, view, chosen), TURN);
   }
   view.component = component;
-  if (globalThis.attentionAtlas.tell) packet = alone(packet);
   if (!view.ahead || !("turn" in packet.header) || packet.header.turn === view.ahead) {   // the answer to an older choice would turn the view back
     view.ahead = null;
     view.latest = whole(packet);
     view.group = view.latest.header.group ?? "";
     view.exact = view.latest.header.exact !== false;
-    instrument.accept(view, view.latest);
+    instrument.accept(view, named(view.latest));
     view.awaits?.(view.latest.header.asked);
   }
   return () => {
@@ -61,8 +60,9 @@ function dress(root, css) {
   root.before(style);
 }
 
-/** On a page that stands alone: what it shows is told above it, and "this head" has a name. */
-function alone(packet) {
+/** The packet as it is shown. On a page that stands alone its heading is told above it, and "this head" has a name. */
+function named(packet) {
+  if (!globalThis.attentionAtlas.tell) return packet;
   const { header } = packet, name = headOf(header), { say } = header;
   globalThis.attentionAtlas.tell(heading(header));
   return name && say ? { ...packet, header: { ...header, say: Object.fromEntries(Object.entries(say).map(([id, words]) => [id, words.replaceAll("this head", name)])) } } : packet;
@@ -87,5 +87,5 @@ function turnTo({ turned, accept }, view, chosen) {
   if (!other) return;
   view.ahead = chosen.id;
   view.exact = header.stack.kind === "f32";
-  accept(view, { header: other, parts });
+  accept(view, named({ header: other, parts }));
 }
