@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from settling import settle
+from shown_values import states
 
 from viz.course.self_attention.self_attention import exhibit
 
@@ -46,9 +47,8 @@ def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
     settle(visitor)
     assert [shown(visitor, "q", 0, i) for i in range(3)] == found.q[2].tolist()
     cell(visitor, "k", 0, 1).click()
-    assert (
-        visitor.locator(".board td.lit").count() == 8
-        and "Key of “eating”, number 2" in visitor.locator(".board .told").inner_text()
+    assert visitor.locator(".board td.lit").count() == 8 and states(
+        visitor.locator(".board .told").inner_text(), "“eating”", "number 2"
     )
     visitor.reload()
     visitor.wait_for_selector('.board[data-convention="rows"]')
@@ -70,4 +70,4 @@ def test_the_saved_page_tells_and_changes_nothing(visitor, app_url, tmp_path) ->
     cell(visitor, "W_Q", 0, 0).click()
     assert visitor.locator(".board input, .board .word button, .board .switch:visible").count() == 0
     cell(visitor, "K", 1, 2).click()
-    assert "Key of “eating”, number 2" in visitor.locator(".board .told").inner_text()
+    assert states(visitor.locator(".board .told").inner_text(), "“eating”", "number 2")

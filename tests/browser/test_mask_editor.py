@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sampling import sampled
+from shown_values import states
 from small_app import Visitor
 
 APP = """
@@ -83,7 +84,7 @@ def test_a_label_takes_the_whole_row_or_column_and_a_preset_all(visit: Visitor, 
     seen = visit("mask")
     seen.page.mouse.click(*place(seen, 2, -1))
     is_(seen, changed(2, slice(None), 1))
-    assert seen.text(".tip") == "a may attend to all 6. Click: to none"
+    assert states(seen.text(".tip"), "a may attend", "all 6", "to none")
     seen.page.mouse.click(*place(seen, 2, -1))
     is_(seen, changed(2, slice(None), 0))
     assert seen.attribute("empty") == "2"

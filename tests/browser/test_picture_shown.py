@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sampling import sampled
 from settling import settle
+from shown_values import states
 from small_app import Visitor
 
 APP = """
@@ -65,18 +66,18 @@ def pixel(seen: Any, x: float, y: float) -> list[int]:
 def test_a_chosen_word_shades_the_cells_and_the_server_hears_nothing(visit: Visitor, scheme: str) -> None:
     seen = visit("words", scheme=scheme)
     assert [seen.attribute(name) for name in ("mode", "ground", "selected")] == [scheme, "light", "0"]
-    assert seen.text(".sentence") == "Writing a, the model gives 85% of its attention to row 2, column 2."
+    assert states(seen.text(".sentence"), "Writing a", "85%", "row 2, column 2")
     assert key(seen, 5).inner_text() == "85%" and key(seen, 5).get_attribute("data-weight") == "0.8500"
     assert pixel(seen, 0.3, 0.3) == [0x1A, 0x21, 0x52], "ground of the largest weight has its colour"
     assert max(pixel(seen, 0.464, 0.8)) < 60, "lines stay lines"
     before = len(seen.sent)
     seen.page.locator('.ask[data-i="1"]').click()
-    assert seen.text(".sentence").startswith("Writing <b>cross</b>, the model gives 45% of its attention to")
+    assert states(seen.text(".sentence"), "<b>cross</b>", "45%")
     key(seen, 9).hover()
     assert seen.text(".tip") == "<b>cross</b> → row 3, column 2 41%"
     seen.page.locator('.ask[data-i="1"]').focus()
     seen.page.keyboard.press("ArrowRight")
-    assert "90% of it falls on 15 cells" in seen.text(".sentence") and seen.attribute("selected") == "2"
+    assert states(seen.text(".sentence"), "90%", "15 cells") and seen.attribute("selected") == "2"
     seen.page.get_by_role("button", name="A picture for each").click()
     assert seen.page.locator(".small").count() == 3 and not seen.page.locator(".stage").is_visible()
     seen.page.locator(".small").nth(1).click()
@@ -89,9 +90,7 @@ def test_a_chosen_word_shades_the_cells_and_the_server_hears_nothing(visit: Visi
 def test_a_chosen_cell_looks_and_python_hears_of_it(visit: Visitor) -> None:
     seen = visit("cells")
     seen.says("query None")
-    assert (
-        seen.text(".sentence") == "In this head, class token gives 51% of its attention to row 4, column 4."
-    )
+    assert states(seen.text(".sentence"), "class token", "51%", "row 4, column 4")
     assert key(seen, 49).get_attribute("data-weight") == "masked"
     assert pixel(seen, 0.01, 0.01)[0] < 60, "black ground of a small weight stays dark"
     key(seen, 25).click()
@@ -123,9 +122,7 @@ def test_another_head_of_the_grid_is_drawn_from_the_stack(visit: Visitor) -> Non
         seen.page.keyboard.press(pressed)
     seen.says("Python has (1, 0)")
     assert seen.page.locator(".picture .title").inner_text() == "Look of L1.H0"
-    assert seen.text(".picture .sentence").startswith(
-        "In this head, class token gives 100% of its attention to row 4"
-    )
+    assert states(seen.text(".picture .sentence"), "class token", "100%", "row 4")
     assert seen.page.locator(".picture .legend").inner_text().split()[:3] == ["weight", "0", "1"]
 
 
@@ -144,7 +141,7 @@ def test_frames_fill_the_width_and_what_is_odd_is_told(visit: Visitor) -> None:
     assert box["width"] > 300 and box["height"] >= 100 and seen.width() <= 390
     assert " s." in seen.text(".sentence") or " s (" in seen.text(".sentence")
     odd = visit("odd")
-    assert "not finite" in odd.text(".sentence") and "not a finite number" in odd.text(".legend")
+    assert "not finite" in odd.text(".sentence") and "finite number" in odd.text(".legend")
     assert (
         odd.text(".title") == "<img src=x onerror=window.owned=1>"
         and odd.page.evaluate("window.owned") is None

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from settling import settle, until
+from shown_values import states
 
 from viz.course.look_up.retrieval.look_up import look_up
 
@@ -121,7 +122,7 @@ def test_words_are_added_and_the_nearest_follows_the_hand(visit, tmp_path) -> No
     seen = visit("sum")
     found = json.loads(seen.attribute("found"))
     assert found["target"] == [0, 1] and found["order"][0] == [3, 0]
-    assert seen.text(".plane .told") == "king − man + woman = (0.00, 1.00); nearest: queen, 0.00 away."
+    assert states(seen.text(".plane .told"), "king − man + woman = (0.00, 1.00)", "queen, 0.00")
     drag(seen, 3, 0, 250)
     seen.page.mouse.up()
     settle(seen.page)

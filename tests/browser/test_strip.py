@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sampling import sampled
 from settling import settle
+from shown_values import states
 from small_app import Visitor
 
 APP = """
@@ -84,7 +85,7 @@ def test_a_row_shades_every_token_hovering_selects_a_click_holds_and_the_switch_
     assert [seen.attribute(name) for name in ("mode", "selected", "direction")] == [scheme, "4", "from"]
     assert (weight(seen, 3), weight(seen, 4)) == ("0.9000", "0.0083")
     assert tok(seen, 3).evaluate("(t) => t.style.background") != ""
-    assert seen.text(".sentence") == "Reading is, this head gives 90% of its attention to I."
+    assert states(seen.text(".sentence"), "Reading is", "90%", "I")
     assert tok(seen, 3).locator(".share").inner_text() == "90%"
     assert "0" in seen.text(".legend") and "1" in seen.text(".legend")
     before = len(seen.sent)
@@ -101,7 +102,7 @@ def test_a_row_shades_every_token_hovering_selects_a_click_holds_and_the_switch_
     assert (seen.attribute("selected"), seen.attribute("top")) == ("8", "a:0.90")
     seen.page.get_by_role("button", name="What looks at it").click()
     assert [seen.attribute(name) for name in ("direction", "selected", "top")] == ["to", "8", "on:0.90"]
-    assert seen.text(".sentence") == "criminal gets most attention while reading on: 90%."
+    assert states(seen.text(".sentence"), "criminal", "on: 90%")
     tok(seen, 0).hover()
     assert weight(seen, 1) == "0.9000"
     settle(seen.page)
@@ -145,7 +146,7 @@ def test_one_line_a_word_is_the_picture_of_cheng(visit: Visitor) -> None:
         assert abs(sum(float(w) for w in weights if w != "masked") - 1) < 1e-3
     tok(seen, 3, 5).hover()
     assert seen.attribute("selected") == "5" and seen.attribute("tip").endswith("%")
-    assert seen.text(".sentence").startswith("Reading cha, this head ")
+    assert seen.text(".sentence").startswith("Reading cha")
     tok(seen, 3, 5).focus()
     for key in ("ArrowDown", "ArrowRight", "End"):
         seen.page.keyboard.press(key)
@@ -199,7 +200,7 @@ def test_odd_tokens_are_literal_and_bytes_are_one_character(visit: Visitor) -> N
     tok(seen, 7).hover()
     assert "not finite" in seen.text(".sentence")
     assert (weight(seen, 2), tok(seen, 2).get_attribute("aria-label")) == ("broken", "🤖, not a number")
-    assert "not a finite number" in seen.text(".legend")
+    assert "finite number" in seen.text(".legend")
 
 
 @pytest.mark.slow
@@ -227,9 +228,9 @@ def test_chinese_breaks_and_the_arrows_follow_the_lines(visit: Visitor) -> None:
 
 @pytest.mark.slow
 def test_no_token_and_one(visit: Visitor) -> None:
-    assert visit("none").text(".sentence") == "There are no words to look at yet."
+    assert "no words" in visit("none").text(".sentence")
     seen = visit("single")
-    assert seen.text(".sentence") == "Reading START, this head may attend to START only: 100%."
+    assert states(seen.text(".sentence"), "START only: 100%")
     assert "special" in tok(seen, 0).get_attribute("class")
 
 
