@@ -70,7 +70,7 @@ def test_a_doodle_drawn_by_a_finger_is_told_and_its_map_is_shown(phone: Any, app
     run = core.open_model(MODEL).run(text)
     chances = softmax(run.classes)
     told = f"{run.model.config.classes[int(chances.argmax())]} {percent(float(chances.max()))}"
-    assert phone.get_by_text("It classifies the picture as").locator("strong").inner_text() == told
+    assert phone.get_by_text("classifies the picture").locator("strong").inner_text() == told
     layer, head = phone.locator(".picture .title").inner_text().removeprefix("L").split(".H")
     row = run.attention("self").weights[int(layer), int(head), 0]
     shown = phone.locator(".picture .key").evaluate_all("keys => keys.map(key => Number(key.dataset.weight))")

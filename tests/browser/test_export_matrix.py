@@ -19,6 +19,7 @@ from small_app import Visitor
 
 from viz import instruments
 from viz.instruments.kit.component import Instrument
+from viz.workspace.decode.controls import OPENING
 
 TOLD = {"model": "translator-en-es", "kind": "cross", "text": "She has a white car.", "layer": 1, "head": 5}
 LINES = "import viz\n\nprint('lines of Python')"
@@ -177,7 +178,7 @@ def test_what_an_instrument_offers_to_save_is_complete(
         re.search(
             "translator-en-es, cross-attention" + ("" if every else ", layer 1, heads? (5|0, 5)"), above
         )
-        and "\u201cShe has a white car.\u201d" in above
+        and f"“{OPENING[True]}”" in above
     )
     assert len(said) > 4 and "this head" not in " ".join(said)
     assert name in PICTURES or not list(tree.iter(f"{SVG}image")), "lines and letters only"
@@ -201,9 +202,9 @@ def test_what_an_instrument_offers_to_save_is_complete(
     assert seen.page.evaluate("heard.includes('Copied')")
     assert seen.page.evaluate("navigator.clipboard.readText()") == LINES
     page = alone(files["html"])
-    assert ("" if every else "layer 1") in (
-        told := page.locator("header.told").inner_text()
-    ) and "She has a white car." in told
+    assert ("" if every else "layer 1") in (told := page.locator("header.told").inner_text()) and OPENING[
+        True
+    ] in told
     with Image.open(io.BytesIO(page.locator(".atlas").screenshot())) as image:
         assert len(set(image.convert("RGB").get_flattened_data())) > 20
     assert page.locator(".save-item[data-kind=py]").get_attribute("hidden") is None

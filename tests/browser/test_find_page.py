@@ -38,7 +38,7 @@ def test_the_nearest_head_is_named_and_can_be_gone_to(visitor, app_url):
     assert nearest.startswith("L") and visitor.locator(".js-plotly-plot").count() == 8
     assert "L3.H6" in said(visitor, "The head in view")
     visitor.get_by_role("button", name="Like this").first.click()
-    visitor.get_by_text(f"The head in view: {nearest}").wait_for()
+    visitor.get_by_text(f"in view: {nearest}").wait_for()
     settle(visitor)
     assert f"L{chosen(visitor)['layer']}.H{chosen(visitor)['head']}" == nearest
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
+from shown_values import stating
 
 from viz.export import record, site
 from viz.export.__main__ import lesson_named
@@ -76,7 +77,7 @@ def walk(page: Any) -> tuple[int, int]:
             expect(pictures.nth(at)).to_have_attribute("data-drawn", re.compile(".+"))
         drawn += pictures.count() > 0
         if not pictures.count():
-            expect(page.locator("#unseen")).to_contain_text("This stop cannot be recorded")
+            expect(page.locator("#unseen")).not_to_be_empty()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"stop {number} is cut"
         page.keyboard.press("PageDown")
     expect(page.locator("#finished")).to_be_visible()
@@ -95,21 +96,20 @@ def test_a_lesson_on_a_stick_is_walked_by_key_in_the_dark_on_a_phone(
     body = page.locator("body")
     assert page.locator("#pictures .atlas").get_attribute("data-mode") == "dark"
     asked = page.locator("#questions section")
-    expect(asked).to_contain_text("How much of the attention does it get?")
+    first, second = lesson_named("attention_in_15_minutes").stops[:2]
+    expect(asked).to_contain_text(first.asks.rpartition(". ")[2])
     assert "37.9" not in body.inner_text(), "nothing of the answer is on screen before the guess"
     asked.get_by_role("button", name="38%").focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".verdict")).to_have_text(
-        "You answered \u201c38%: more than its share of the scores\u201d. That is right."
-    )
+    expect(page.locator(".verdict")).to_contain_text(stating("38%", "right"))
     expect(page.locator(".verdict")).to_be_focused()
     expect(asked).to_contain_text("37.9%")
     expect(page.locator("#pictures")).to_contain_text("37.9%")
     with page.expect_popup() as notes:
         page.get_by_role("button", name="Notes").click()
-    expect(notes.value.locator("#note")).to_contain_text("You cannot read everything")
+    expect(notes.value.locator("#note")).to_contain_text(first.note.split(".")[0])
     notes.value.get_by_role("button", name="Next stop").click()
-    expect(page.locator("#name")).to_have_text("A trained model looks")
+    expect(page.locator("#name")).to_have_text(second.name)
     expect(notes.value.locator("#where")).to_contain_text("stop 2 of 6")
     notes.value.close()
     page.locator("#pictures .word", has_text="blanco").focus()
@@ -118,11 +118,11 @@ def test_a_lesson_on_a_stick_is_walked_by_key_in_the_dark_on_a_phone(
     page.locator("#pictures .word", has_text="Tiene").tap()
     expect(page.locator("#pictures .atlas")).to_have_attribute("data-selected", "0")
     page.reload()
-    expect(page.locator("#name")).to_have_text("A trained model looks")
+    expect(page.locator("#name")).to_have_text(second.name)
     page.keyboard.press("PageUp")
     expect(page.locator(".verdict")).to_contain_text("That is right.")
     assert walk(page) == (6, 6)
-    expect(page.locator("#score")).to_have_text("5 of 5 questions answered, 2 of them right.")
+    expect(page.locator("#score")).to_have_text(stating("5 of 5 questions", "2 of them right"))
 
 
 @contextmanager
@@ -167,13 +167,14 @@ def test_a_newer_lesson_takes_the_place_of_the_one_that_a_worker_keeps(
         page.evaluate("async () => { await navigator.serviceWorker.ready; }")
         page.wait_for_function("navigator.serviceWorker.controller !== null")
         page.keyboard.press("PageDown")
-        expect(page.locator("#name")).to_have_text("A trained model looks")
+        second = lesson_named("attention_in_15_minutes").stops[1]
+        expect(page.locator("#name")).to_have_text(second.name)
         made = record.record(lesson_named("attention_in_15_minutes"))
         made.lesson["title"] = "A newer one"
         site.write(made, folder)
         page.reload()  # by the worker of before, which meets the newer one
         expect(page.locator("#lessontitle")).to_have_text("A newer one")
-        expect(page.locator("#name")).to_have_text("A trained model looks")
+        expect(page.locator("#name")).to_have_text(second.name)
         page.wait_for_function("caches.keys().then((names) => names.length === 1)")
 
 

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from settling import settle
+from shown_values import stating
 
 from viz.course.look_up import vectors_link
 from viz.course.look_up.retrieval.look_up import look_up
@@ -77,4 +78,4 @@ def test_another_word_in_the_ring_is_the_answer(visitor, app_url) -> None:
     nearest = min(far, key=far.get)
     assert other["order"][0][0] == nearest and nearest != 3
     name = ["king", "man", "woman", "queen", "boy", "girl", "apple"][nearest]
-    visitor.get_by_text(f"the nearest of the other words is “{name}”").first.wait_for()
+    visitor.get_by_text(stating("nearest", f"“{name}”")).first.wait_for()

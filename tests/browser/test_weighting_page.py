@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from shown_values import stating
 
 from viz.course.shared.weighting import BY_HAND, softmax
 from viz.labels import percent
@@ -31,5 +32,5 @@ def test_a_slider_shades_the_words_and_reaches_the_sentence_and_the_link(visitor
 @pytest.mark.slow
 def test_words_below_the_threshold_vanish(visitor, app_url: str) -> None:
     visitor.goto(f"{app_url}/weighting?weighting.step=4&weighting.threshold=20")
-    visitor.get_by_text("What is left to read: portrait Leonardo").wait_for()
+    visitor.get_by_text(stating("portrait Leonardo")).last.wait_for()
     assert visitor.locator(".weighing .gone").count() == 8

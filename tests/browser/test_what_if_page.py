@@ -86,7 +86,7 @@ def test_the_visitor_is_the_head(visitor, app_url):
     visitor.get_by_role("button", name="Put it into the model").wait_for()
     settle(visitor)
     assert (
-        visitor.get_by_text("With uniform attention to its").last.is_visible()
+        visitor.get_by_text("With uniform attention").last.is_visible()
         and visitor.get_by_text("With your row").count() == 0
     )
     visitor.get_by_role("button", name="Put it into the model").click()
