@@ -50,9 +50,9 @@ def test_cells_are_pale_dark_covered_or_without_a_number() -> None:
     table = pd.DataFrame([[0.25, np.nan], [0.75, 0.5]], ["<b>", "two"], ["a", "a"])
     chart = marks.cells(table, highlighted=(1, 0)).to_dict()
     rows = chart["data"]["values"]
-    assert [(cell["row"], cell["value"], cell["label"]) for cell in rows[::2]] == [
-        ("<b>", 0.25, "25%"),
-        ("two", 0.75, "75%"),
+    assert [(cell["place"], cell["value"], cell["label"]) for cell in rows[::2]] == [
+        (0, 0.25, "25%"),
+        (1, 0.75, "75%"),
     ]
     assert rows[1]["value"] is None and [cell.get("highlighted") for cell in rows] == [None, None, True, None]
     hidden = marks.cells(table, covered=True).to_dict()

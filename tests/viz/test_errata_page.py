@@ -20,6 +20,7 @@ from viz.course.pages.errata import erratum_places
 from viz.course.pages.errata import page as page_of
 from viz.labels import formulas, has_index
 from viz.sources import SOURCES
+from viz.widgets import chart_table
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -214,8 +215,11 @@ def test_the_sentence_counts():
 
 def test_pictures_show_a_weight_that_is_no_number():
     weights = Panel("w", np.array([[np.nan, 0.9]]), ("<b>",), ("x y", "z"), "weights", 2)
-    cells = [tuple(cell.values())[2:] for cell in errata.evidence_chart(weights).to_dict()["data"]["values"]]
-    assert cells == [("<b>", "x y", None, "no number"), ("<b>", "z", 0.9, "0.90")]
+    chart = errata.evidence_chart(weights).to_dict()
+    cells = [(cell["value"], cell["label"]) for cell in chart["data"]["values"]]
+    assert cells == [(None, "no number"), (0.9, "0.90")]
+    table = chart_table.extract_table(chart)
+    assert table.to_numpy().tolist()[1] == ["<b>", "z", 0.9] and table.iloc[0, 1] == "x y"
     panel = Panel("b", np.array([[-2.0, np.nan]]), ("k",), ("printed", "right"), "bars", 1)
     bars = errata.evidence_chart(panel).to_dict()["data"]["values"]
     assert [(bar["value"], bar["label"]) for bar in bars] == [(-2.0, "−2.0"), (0.0, "no number")]

@@ -445,23 +445,17 @@ def cells(
     highlighted: the row and the column of a cell with a frame.
 
     >>> chart = cells(pd.DataFrame({"a": [0.25], "b": [0.75]}, ["it"])).to_dict()
-    >>> [(cell["row"], cell["column"], cell["label"]) for cell in chart["data"]["values"]]
-    [('it', 'a', '25%'), ('it', 'b', '75%')]
+    >>> [(cell["place"], cell["at"], cell["label"]) for cell in chart["data"]["values"]]
+    [(0, 0, '25%'), (0, 1, '75%')]
     """
     rows, columns = (
         [phrase(str(name).replace("\n", " ")) for name in names] for names in (table.index, table.columns)
     )
     values, texts = table.to_numpy(float).ravel().tolist(), _labels(table, labels or "")
     n, (low, high) = len(columns), ends
-    data = [
-        {
-            "place": at // n,
-            "at": at % n,
-            "row": rows[at // n],
-            "column": columns[at % n],
-            "value": None if covered or math.isnan(value) else round(value, 4),
-            "label": COVER if covered else phrase(text),
-        }
+    data: list[dict[str, Any]] = [
+        {"place": at // n, "at": at % n, "value": None if covered or math.isnan(value) else round(value, 4)}
+        | ({"label": COVER if covered else phrase(text)} if labels else {})
         for at, (value, text) in enumerate(zip(values, texts, strict=True))
     ]
     colours, value, turns = theme.SEQUENTIAL, "datum.value", low + (high - low) * theme.INK_TURNS
@@ -473,6 +467,9 @@ def cells(
     layers = [
         vega.Chart()
         .transform_filter("isValid(datum.value)")
+        .transform_calculate(
+            row=f"{json.dumps(rows)}[datum.place]", column=f"{json.dumps(columns)}[datum.at]"
+        )
         .mark_rect(stroke=theme.BACKGROUND, strokeWidth=2)
         .encode(color=alt.Color("value:Q", scale=scale, legend=legend), tooltip=told)
     ]

@@ -99,6 +99,7 @@ def grid(
 ) -> marks.vega.Layers:
     """Draw a row for each text or token, a column for each other, diverging colours centred on 0."""
     limit = 1.0 if key == "cosine" else float(np.abs(values).max()) or 1.0
-    table = pd.DataFrame(values, *([shorten(name, LONG) for name in names] for names in (rows, columns)))
+    down, across = ([shorten(name, LONG) for name in names] for names in (rows, columns))
+    table = pd.DataFrame(values, down, across)
     height = len(rows) * ROW + AROUND
     return marks.cells(table, "{:.2f}" if numbers else None, ends=(-limit, limit), key=key, height=height)

@@ -123,7 +123,7 @@ def count(params: Params, data: Inner) -> Folds:
     )
     return Folds(
         lambda: table.rename(lambda row: row.replace("\n", ": ")).rename_axis("one layer"),
-        table,
+        {part: table[part].to_numpy() for part in table.columns},
         chosen(params, data) | {"d": d, "d_ff": d_ff},
         equations={"ffn.inside": {}},
         latex=(
