@@ -243,7 +243,8 @@ def _publish(lesson: Plan, key: str) -> None:
             )
         known = st.session_state.get(_PUBLISHED)
         if known and known[:2] == (lesson, notes):
-            _save_published(_file_name(lesson.title), known[2], *known[3], key)
+            folder, single = known[3]
+            _save_published(_file_name(lesson.title), known[2], folder, single, key)
 
 
 def _save_published(
