@@ -13,9 +13,8 @@ class OneLine:
     """A dataclass of numbers whose repr is one line: arrays by their shape, dicts by their keys, sequences by their length."""
 
     def __repr__(self) -> str:
-        parts = (
-            f"{field.name} {_summary(getattr(self, field.name))}" for field in fields(self) if field.repr
-        )  # type: ignore[arg-type]
+        own: Any = self  # a dataclass, as each subclass is
+        parts = (f"{field.name} {_summary(getattr(self, field.name))}" for field in fields(own) if field.repr)
         return f"{type(self).__name__}: {', '.join(parts)}"
 
 

@@ -219,7 +219,7 @@ def lines(
     texts = _labels(table, labels or "")
     names = [phrase(str(name).replace("\n", " ")) for name in table.index]
     at = None if pd.api.types.is_numeric_dtype(table.index) else list(range(n))
-    places: list[float] = table.index.tolist() if at is None else at
+    places: list[Any] = table.index.tolist() if at is None else at
     rows: list[dict[str, Any]] = []
     for column, name in enumerate(columns):
         for row in np.flatnonzero(~np.isnan(numbers[:, column])).tolist():
@@ -271,7 +271,7 @@ def lines(
     if level is not None:
         rule = vega.rows([{"y": level}], x=alt.value(0), x2=alt.value("width"), color=alt.value(theme.MUTED))
         layers.append(rule.mark_rule(strokeDash=[4, 4]))
-    covered = [place for place, empty in zip(places, np.isnan(numbers).all(1), strict=True) if empty]
+    covered = [places[row] for row in np.flatnonzero(np.isnan(numbers).all(axis=1))]
     if covered:
         mark = vega.rows([{"x": sum(covered) / len(covered)}], y=alt.value(alt.expr("height / 2")))
         layers.append(

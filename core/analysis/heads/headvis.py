@@ -394,7 +394,7 @@ def _opener(path: Path) -> Callable[[str], bytes]:
         try:
             with archive.open(info) as file:
                 data = file.read(MOST_BYTES + 1)
-        except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+        except (OSError, zipfile.BadZipFile, RuntimeError, EOFError) as error:
             raise _refusal(name, f"cannot be unpacked ({type(error).__name__})") from None
         if len(data) > MOST_BYTES:
             raise _refusal(name, f"has more than {MOST_BYTES:,} bytes")
