@@ -8,9 +8,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from drawn_layers import drawn_rows
 from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
-from test_inside import charts, data, forced, said
+from test_inside import forced, said
 from tiny_models import served
 
 from core.analysis.attribution.ablation_sweep import (
@@ -97,7 +98,7 @@ def test_the_grid_is_what_plain_runs_say_and_the_dots_are_the_gradients_guess(en
     header, values = picture(test)
     assert header["scale"] == "difference"
     np.testing.assert_allclose(values, effects, atol=1e-5)
-    dots = data(charts(test)[0], 1)
+    dots = drawn_rows(test, "a", mark="circle")
     assert [dot["a"] for dot in dots] == pytest.approx(
         gradient_estimates(engine.open(model), item, asked.goal, kind).ravel().tolist(), abs=1e-4
     )

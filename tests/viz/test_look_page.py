@@ -133,8 +133,8 @@ def test_nothing_is_calculated_while_nobody_sees_it(run, monkeypatch):
         and header["weight"] == pytest.approx(weights[query, key], abs=1e-6)
     )
     assert not {"lines", "told", "numbers"} & set(header) and not named(test, "scope")
-    assert {header["kit"], header["code"]} < set(header["needs"]) and len(header["needs"]) == 3, (
-        "no part but the code of the instrument and whose numbers it shows"
+    assert {header["kit"], header["code"]} < set(header["needs"]) and len(header["needs"]) == 4, (
+        "no part but the code of the instrument, whose numbers it shows, and the references"
     )
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from drawn_layers import drawn_rows
 from exhibit_pages import bar_labels, chart, drawn, figure
 from exhibit_pages import said_and_set as said
 from packets import opened
@@ -173,8 +174,9 @@ def test_the_mix_is_a_row_of_the_causal_matrix_over_the_words_so_far(text):
     assert "Right." in said(test) and f"sum at “{found.words[row]}”" in said(test)
     sent = header(test, "mode")
     assert sent["mode"] == "lines" and len(sent["queries"]["words"]) == len(run.side.words)
-    every = figure(test)["data"][0]
-    assert np.shape(every["text"]) == (run.model.config.n_layers, run.model.config.n_heads)
+    assert (
+        len(drawn_rows(test, mark="rect", place=-1)) == run.model.config.n_layers * run.model.config.n_heads
+    )
 
 
 def test_it_is_the_word_that_remembers_in_the_animal_sentence():

@@ -18,7 +18,7 @@ from viz.instruments.kit.payload import Packet
 from viz.instruments.kit.picture import Picture as FramedPicture
 
 try:
-    import traitlets
+    import traitlets  # pyrefly: ignore[missing-import] - comes with anywidget
     from anywidget import AnyWidget
 except ImportError:
     AnyWidget = None

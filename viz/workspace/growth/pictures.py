@@ -78,7 +78,7 @@ def everything(
         ):
             line = lost["loss"] if key == "loss" else curves[head]
             alt = told.format(*(f"{value:.2f}" for value in (line.iloc[0], line.iloc[-1])))
-            page_parts.show_large(chart, f"growth.{key}", alt, present_height=150)
+            page_parts.show_large(chart, f"growth.{key}", alt, present_height=140)
     return head
 
 

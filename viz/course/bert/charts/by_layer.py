@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 
 from viz.charts import marks
+from viz.charts.parts.figures import draw_once
 
 
+@draw_once
 def by_layer(
     word: str, values: np.ndarray[Any, np.dtype[Any]], names: Sequence[str], *, revealed: bool
 ) -> marks.vega.Layers:
