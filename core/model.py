@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -18,6 +19,7 @@ from core.layers.task_head import Head, Pooling
 from core.models import Batch, Family, Output
 from core.run import Run, RunTrace, TokenSequence
 from core.run.batched import TokenSequences, greedy
+from core.run.devices import CPU, network_on, trace_on_cpu
 from core.run.goals import Goal, goal_of, gradients
 from core.run.lazy_logits import Outputs, check_finite
 from core.run.token_sequence import tensors, values
@@ -164,6 +166,7 @@ class Model:
         grad: Goal | None = None,
         special: bool = False,
         reads_on: bool = False,
+        device: str = CPU,
     ) -> Run:
         """Run `text` through the network once and return the run with every recorded value. Always computes; the engine does the caching.
 
@@ -173,6 +176,8 @@ class Model:
         `grad="class:NAME"` that of a class's score; a function of the scores in its place, of the number that it makes of them.
         Of several texts each has the gradient of its own goal.
         `special=True` reads names of special tokens in the text as those; `reads_on=True` keeps keys and values for a `decode` of the run.
+        `device` ("cuda", "cuda:1", "mps") is where the network computes; every value comes back to the processor's memory. The copy of
+        the weights there stays for the next run.
         Raises InputError (text that cannot be used), KeyError or ValueError naming a path that does not exist.
         """
         return self.run_many(
@@ -184,6 +189,7 @@ class Model:
             grad=grad,
             special=special,
             reads_on=reads_on,
+            device=device,
         )[0]
 
     def run_many(
@@ -197,6 +203,7 @@ class Model:
         grad: Goal | None = None,
         special: bool = False,
         reads_on: bool = False,
+        device: str = CPU,
     ) -> list[Run]:
         """Run several texts as one batch and return one run for each.
 
@@ -223,8 +230,11 @@ class Model:
         patterns = ("*",) if keep is None else (keep,) if isinstance(keep, str) else tuple(keep)
         alone = len(sides) == 1 and not edits and grad is None
         goes_on = reads_on and alone and self.spec.writes and not self.spec.has_source
+        if goes_on and device != CPU:
+            wrong = f"A run on {device} is asked to be read on."
+            raise InputError(wrong, "Keys and values stay on the cpu.", "Leave out device, or reads_on.")
         cache = self.network.new_cache() if goes_on else None
-        hidden, early, trace, grads = self._forward(batch, patterns, edits, grad, sides, cache)
+        hidden, early, trace, grads = self._forward(batch, patterns, edits, grad, sides, cache, device)
         runs: list[Run] = []
         for row, side in enumerate(sides):
             here = {name: value[row : row + 1] for name, value in early.items()}
@@ -423,7 +433,9 @@ class Model:
         grad: Goal | None,
         sides: list[TokenSequence],
         cache: Any,
+        device: str,
     ) -> tuple[Tensor, dict[str, Tensor], Trace, dict[str, Tensor]]:
+        network, batch = network_on(self.network, device), batch if device == CPU else batch.on(device)
         early = self._early_outputs(edits, grad)
         later = [path for name, output in self.outputs.items() if name not in early for path in output.paths]
         if grad is not None:
@@ -432,19 +444,24 @@ class Model:
         limit = KEEP_LIMIT if patterns == ("*",) else None
         tap = Recorder((*patterns, *self._masks(patterns)), edits, limit=limit, later=later)
         try:
-            with torch.enable_grad() if grad is not None else torch.inference_mode():
+            with (
+                torch.enable_grad() if grad is not None else torch.inference_mode(),
+                nullcontext() if device == CPU else torch.device(device),
+            ):
                 goes_on = {} if cache is None else {"cache": cache}
-                values = {"hidden": self.network(batch, tap=tap, **goes_on)}
+                values = {"hidden": network(batch, tap=tap, **goes_on)}
                 for name in early:
                     output = self.outputs[name]
-                    values[name] = output.compute(name, self.network, values[output.reads], batch.real, tap)
+                    values[name] = output.compute(name, network, values[output.reads], batch.real, tap)
         except MemoryError as error:
             raise InputError(
                 str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].'
             ) from None
         trace = tap.close()
         grads = {} if grad is None else gradients(self._goal(values[self.main_output], sides, grad), trace)
-        values = {name: check_finite(value.detach(), self.name) for name, value in values.items()}
+        values = {name: check_finite(value.detach().cpu(), self.name) for name, value in values.items()}
+        if device != CPU:
+            trace, grads = trace_on_cpu(trace), {path: value.cpu() for path, value in grads.items()}
         return values.pop("hidden"), values, trace, grads
 
     def _goal(self, scores: Tensor, sides: list[TokenSequence], grad: Goal) -> Tensor:

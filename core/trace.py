@@ -8,7 +8,7 @@ paths. A recorder belongs to one run: nothing is stored on a model, two runs can
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -143,6 +143,11 @@ class Trace:
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
+
+    @property
+    def records(self) -> Mapping[str, Record]:
+        """Return every recorded value with its axis words, by path."""
+        return self._records
 
     def names(self, pattern: str = "*") -> list[str]:
         """Return the recorded paths that match a pattern, in the order of the computation."""
@@ -347,7 +352,7 @@ class _RecorderState:
 
     def _apply_edit(self, path: str, value: Tensor, edit: Edit) -> Tensor:
         try:
-            return apply_edit(edit, value, path)
+            return apply_edit(edit, value.cpu(), path).to(value.device)
         except InputError:
             if self.partial:
                 return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,11 @@ class Batch:
     source_real: Bool[Tensor, "_ source"] | None = None
     segments: Int[Tensor, "batch _"] | None = None
     values: Float[Tensor, "_ _ number"] | None = None
+
+    def on(self, device: str) -> Batch:
+        """Return the same input in the memory of this device."""
+        moved = {name: value.to(device) for name, value in vars(self).items() if value is not None}
+        return replace(self, **moved)
 
     def read(self) -> Int[Tensor, "batch pos"]:
         """Return the ids of the source sentence. Raises ValueError where there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ import torch
 from core import edits, masks
 from core.layers.score_terms import compose, leaves
 from core.models import Batch, families
+from core.run.devices import network_on
 from core.trace import OFF, Recorder
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -160,6 +162,23 @@ def case(request):
 def opened(case):
     family, network = build(*case)
     return case, family, network, example(family)
+
+
+@pytest.mark.quick(16)
+def test_every_value_is_computed_on_the_device_of_the_weights(case):
+    """PyTorch refuses an operation of the device "meta", whose tensors are shapes alone, with a tensor of the cpu."""
+    _, _, network, batch = case
+    _, trace = traced(network, batch)
+    try:
+        with torch.device("meta"):
+            _, there = traced(network_on(network, "meta"), batch.on("meta"))
+    except (RuntimeError, NotImplementedError) as error:
+        if not re.search(r"item\(\) cannot be called on meta|Cannot copy out of meta", str(error)):
+            raise
+        pytest.skip("it reads lengths or counts out of a tensor, which has none on this device")
+    assert [(there[path].shape, there[path].device.type) for path in there] == [
+        (trace[path].shape, "meta") for path in trace
+    ]
 
 
 @pytest.mark.quick(16)
