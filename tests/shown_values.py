@@ -15,10 +15,12 @@ def stating(*values: object) -> re.Pattern[str]:
     >>> bool(stating("cat", "50%").match("It is “cat” (50%).")), bool(stating(5).match("15, 0.5, −5, 5% or 5,000"))
     (True, False)
     """
-    return re.compile("".join(f"(?=.*{whole(str(value).strip())})" for value in values), re.DOTALL)
+    return re.compile(
+        "".join(f"(?=.*{whole_value_pattern(str(value).strip())})" for value in values), re.DOTALL
+    )
 
 
-def whole(value: str) -> str:
+def whole_value_pattern(value: str) -> str:
     """Return the pattern of a value that is no part of a longer word or number."""
     assert value, "a value that is shown has a character"
     before = (

@@ -25,8 +25,8 @@ def cells_of(name: str) -> list[dict[str, Any]]:
     return cells
 
 
-def shown(source: str, space: dict[str, object], name: str) -> object:
-    """Run one cell; what its last line is, as Jupyter shows it."""
+def run_cell(source: str, space: dict[str, object], name: str) -> object:
+    """Run one cell and return the value of its last line, as Jupyter shows it."""
     tree = ast.parse(source, name)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, name, "exec"), space)
@@ -39,7 +39,7 @@ def run_notebook(name: str, space: dict[str, object] | None = None) -> list[obje
     """Run all cells of a notebook and return what each shows."""
     space = {} if space is None else space
     sources = ["".join(cell["source"]) for cell in cells_of(name) if cell["cell_type"] == "code"]
-    return [shown(source, space, name) for source in sources]
+    return [run_cell(source, space, name) for source in sources]
 
 
 def test_the_notebook_runs(capsys, monkeypatch, tmp_path):

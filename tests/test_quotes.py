@@ -52,7 +52,7 @@ def texts(node: ast.AST) -> Iterator[ast.AST]:
             yield from texts(part)
 
 
-def called(node: ast.Call) -> str:
+def function_name(node: ast.Call) -> str:
     """Return the last part of the name of a function that is called."""
     return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
@@ -72,13 +72,13 @@ def quotes(tree: ast.AST) -> list[ast.AST]:
     found: dict[int, ast.AST] = {}
     nodes = list(ast.walk(tree))
     for claim in nodes:
-        if isinstance(claim, ast.Call) and called(claim) in EXPECTED | VALUES:
+        if isinstance(claim, ast.Call) and function_name(claim) in EXPECTED | VALUES:
             found |= {id(text): text for each in claim.args for text in texts(each) if prose(text)}
         for node in ast.walk(claim.test) if isinstance(claim, ast.Assert) else ():
             operands: list[ast.expr] = []
             if isinstance(node, ast.Compare):
                 operands = [node.left, *node.comparators]
-            elif isinstance(node, ast.Call) and called(node) in READERS | PATTERNS:
+            elif isinstance(node, ast.Call) and function_name(node) in READERS | PATTERNS:
                 operands = node.args[:1]
             elif isinstance(node, ast.comprehension):
                 operands = [node.iter]
@@ -108,7 +108,7 @@ def layer_reads(tree: ast.AST) -> list[ast.AST]:
 
         def layered(node: ast.AST, names: set[str] = names) -> bool:
             if isinstance(node, ast.Call):
-                return called(node) in DRAWN
+                return function_name(node) in DRAWN
             if isinstance(node, ast.Subscript):
                 return isinstance(node.slice, ast.Constant) and node.slice.value == "layer"
             if isinstance(node, ast.ListComp | ast.GeneratorExp):

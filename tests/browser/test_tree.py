@@ -17,7 +17,7 @@ from small_app import Visitor
 
 START = "Once upon a time"
 WHY = "sum of ln p -1.20; not among the 2 best"
-"""What the tree below says of a pruned node."""
+"""The words of the tree below beside a pruned node."""
 APP = """
 import math, random, streamlit as st
 from viz.instruments.tree.tree import Branch, compared_node, tree

@@ -110,7 +110,7 @@ def their_tree():
     return {"config.json": config, "scatter_data.json": scatter, "heads/L1H0.json": head}
 
 
-def written(path, files):
+def write_archive(path, files):
     with zipfile.ZipFile(path, "w") as file:
         for name, value in files.items():
             file.writestr(f"gemma/headvis/{name}", value if isinstance(value, bytes) else json.dumps(value))
@@ -118,7 +118,7 @@ def written(path, files):
 
 
 def test_their_tree_gives_our_rows(tmp_path):
-    found = headvis.read_headvis(written(tmp_path / "theirs.zip", their_tree()))
+    found = headvis.read_headvis(write_archive(tmp_path / "theirs.zip", their_tree()))
     assert (found.model, found.kind, found.heads.n, found.heads.shape) == ("some/model", "causal", 40, (2, 1))
     row, *others = found.heads.strongest[1][0]
     assert (row.passage, row.weight, row.query, row.key, row.query_token) == (7, 0.8, 4, 1, " the")
@@ -166,7 +166,7 @@ def changed_sequence(**changes):
     ],
 )
 def test_a_file_that_is_not_theirs_is_refused_in_words(tmp_path, files, words):
-    path = written(tmp_path / "bad.zip", files)
+    path = write_archive(tmp_path / "bad.zip", files)
     with pytest.raises(InputError, match=words):
         headvis.read_headvis(path)
     cut = tmp_path / "cut.zip"

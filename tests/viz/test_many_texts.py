@@ -41,12 +41,12 @@ def page(texts: TextSet | None = None, **link: str) -> AppTest:
     return test
 
 
-def own(*texts: str) -> TextSet:
+def own_text_set(*texts: str) -> TextSet:
     return own_texts.from_box("\n".join(texts))
 
 
 def test_texts_are_sorted_by_loss_and_the_one_in_the_box_is_beside_them():
-    test = page(own(*TEXTS), **TOY, text="aabbccdd")
+    test = page(own_text_set(*TEXTS), **TOY, text="aabbccdd")
     model = core.open_model("induction-tiny")
     losses = core.over(model, TEXTS, progress=False).values
     frame = test.dataframe[0].value
@@ -59,25 +59,25 @@ def test_texts_are_sorted_by_loss_and_the_one_in_the_box_is_beside_them():
     assert states(words, f"{below} of the 3 texts")
     link = words.partition("[Open in Look](/look?")[2].partition(")")[0]
     assert {"model=induction-tiny", "text=aabbccdd"} <= {*link.split("&")}
-    lowest = page(own(*TEXTS), **TOY, text="bca", **{"many_texts.order": "lowest"})
+    lowest = page(own_text_set(*TEXTS), **TOY, text="bca", **{"many_texts.order": "lowest"})
     assert lowest.dataframe[0].value["loss"].is_monotonic_increasing
     assert "in the box" in said(lowest)
 
 
 def test_one_head_sorts_and_the_mean_of_each_head_is_that_of_single_runs():
     link = {"kind": "causal", "layer": "1", "head": "0", "many_texts.measure": "induction"}
-    test = page(own(*TEXTS), **TOY, **link, **{"many_texts.sort": "head"})
+    test = page(own_text_set(*TEXTS), **TOY, **link, **{"many_texts.sort": "head"})
     model = core.open_model("induction-tiny")
     each = [core.over(model, [text], "induction", progress=False).values[0][1, 0] for text in TEXTS]
     frame = test.dataframe[0].value
     order = sorted(range(3), key=lambda place: (np.isnan(each[place]), -each[place]))
     assert frame["text"].tolist() == [TEXTS[place] for place in order]
     assert "layer=1" in said(test) and "L1.H0, induction head" in frame.columns
-    test = page(own(*TEXTS), **TOY, **link, **{"many_texts.by": "heads"})
+    test = page(own_text_set(*TEXTS), **TOY, **link, **{"many_texts.by": "heads"})
     assert f"mean {number(float(np.nanmean(each)), 3)}" in said(test)
     test.button("many_texts.sort_by_head").click().run()
     assert "head" in test.query_params["many_texts.sort"] and len(test.dataframe) == 1
-    test = page(own(*TEXTS), **TOY, **link, **{"many_texts.by": "patterns"})
+    test = page(own_text_set(*TEXTS), **TOY, **link, **{"many_texts.by": "patterns"})
     assert states(said(test), head_name(1, 0), "3 typed texts", "induction-tiny")
 
 
@@ -100,7 +100,7 @@ def test_the_first_screen_is_measured_and_a_second_model_sorts_by_disagreement(m
 
 
 def test_long_readings_go_on_behind_the_page_and_say_how_far_they_are(monkeypatch):
-    given = own("ab", "ba")
+    given = own_text_set("ab", "ba")
     monkeypatch.setattr(data_set_jobs, "AT_ONCE", 0)
     monkeypatch.setattr(data_set_jobs.DataSetJobs, "begin", lambda *_: None)
     standing = DataSetProgress(1, 4)

@@ -300,7 +300,7 @@ def _share(run: Run, names: Sequence[str], source: str) -> Float[Array, "layer h
 
 
 Open = Callable[[str], "Model"]
-"""What opens a model by its name."""
+"""A function that opens a model by its name."""
 RAIN, MARY, DOG = (
     "The rain is making the way home more difficult.",
     "Mary has a dog and she loves it.",
