@@ -14,7 +14,7 @@ from scipy.spatial.distance import jensenshannon
 from shown_values import states
 
 import core
-from tests.test_notebook import cells_of, shown
+from tests.test_notebook import cells_of, run_cell
 from tests.viz.test_pages import drawn, words
 from viz import theme
 from viz.course.pages.figures import page, papers
@@ -27,7 +27,7 @@ def notebook() -> tuple[dict[str, papers.PaperFigure], dict[str, Any]]:
     """Run the notebook once and return its figures by name, and its variables."""
     space: dict[str, Any] = {}
     results = {
-        cell["metadata"].get("figure", cell["id"]): shown("".join(cell["source"]), space, "paper_figures")
+        cell["metadata"].get("figure", cell["id"]): run_cell("".join(cell["source"]), space, "paper_figures")
         for cell in cells_of("paper_figures.ipynb")
         if cell["cell_type"] == "code"
     }
