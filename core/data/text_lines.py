@@ -5,6 +5,7 @@ A text that cannot be read keeps its line and the reason, so that one bad line d
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -151,7 +152,7 @@ def upload_columns(name: str, data: bytes, encoding: str = "utf-8") -> list[str]
 def check_encoding(name: str, data: bytes, encoding: str) -> None:
     """Raise InputError where a file that was sent has bytes that are no text of its encoding, or is a file of another kind."""
     try:
-        text = data.decode(encoding)
+        text = codecs.getincrementaldecoder(encoding)().decode(data, final=True)  # as a file is read
     except UnicodeError as error:
         first = (
             f": the byte at {error.start + 1:,} is no part of it"
@@ -166,7 +167,7 @@ def check_encoding(name: str, data: bytes, encoding: str) -> None:
         ) from None
     if "\0" in text:
         rule = "A file of texts is plain text, CSV or TSV."
-        raise InputError(f"{name} is no text: it has zero bytes.", rule, "Save the table as CSV, in UTF-8.")
+        raise InputError(f"{name} is not a text: it has zero bytes.", rule, "Save the table as CSV, in UTF-8.")
 
 
 def _separator(name: str, data: bytes, encoding: str) -> str:

@@ -148,6 +148,8 @@ def test_tables_with_quotes_line_ends_and_semicolons_are_read_by_their_columns()
         ("a.csv", b"", "utf-8", "a.csv is empty"),
         ("a.txt", "Stra\xdfe".encode("cp1252"), "utf-8", "a.txt is not UTF-8: the byte at 5"),
         ("a.csv", b"text\n\0\0", "utf-8", "it has zero bytes"),
+        ("a.csv", b"text\na\n", "utf-16", "a.csv is not UTF-16"),
+        ("a.txt", "no mark".encode("utf-16-le"), "utf-16", "a.txt is not UTF-16"),
         ("a.csv", b"a,b\n1,2", "utf-8", "Which column of a.csv has the texts is not clear"),
     ],
 )

@@ -21,6 +21,7 @@ from viz.number_text import number
 from viz.workspace.many_texts import data, own_texts
 from viz.workspace.many_texts import page as many_texts
 from viz.workspace.many_texts.data import HEAD, LOSS, SESSION_TEXTS, SortKey, TextSet
+from viz.workspace.shared.text_file import TextFile
 
 TOY = {"model": "induction-tiny"}
 TEXTS = ["abcabcabc", "aabbccdd", "cbacba"]
@@ -140,14 +141,14 @@ def test_own_texts_are_measured_kept_on_an_error_and_given_back():
 )
 def test_a_file_that_holds_nothing_to_read_is_refused_in_three_parts(name, content, words):
     with pytest.raises(InputError, match=words) as refusal:
-        own_texts.from_file(name, content)
+        own_texts.from_file(TextFile(name, content))
     assert refusal.value.rule and refusal.value.remedy
 
 
 def test_a_table_has_its_columns_and_a_large_file_only_its_first_texts():
-    rows = own_texts.from_file("a.csv", b'a,b,c\n"x\ny",z,g\n', "a", "b", "c").lines
+    rows = own_texts.from_file(TextFile("a.csv", b'a,b,c\n"x\ny",z,g\n', "a", "b", "c")).lines
     assert [(row.text, row.target, row.group) for row in rows] == [("x\ny", "z", "g")]
-    many = own_texts.from_file("a.txt", b"ab\n" * (data_set_jobs.TEXTS + 7))
+    many = own_texts.from_file(TextFile("a.txt", b"ab\n" * (data_set_jobs.TEXTS + 7)))
     assert many.name == "texts of a.txt"
     assert len(many.lines) == data_set_jobs.TEXTS and many.beyond == 7
 

@@ -1,56 +1,63 @@
-"""Files of texts that a visitor gives: lines, tables with quotes and line ends, other encodings, empty and enormous ones."""
+"""Files of texts that a visitor gives, on the page: the place for a file, the choices of how to read it, and what is left out.
+
+`core/test_data_set.py` reads files of every kind; a file that is refused is refused there.
+"""
 
 from __future__ import annotations
 
 import pytest
+from shown_values import states
+from streamlit.testing.v1 import AppTest
 
-from core.errors import InputError
-from viz.workspace.shared.text_file import MOST_BYTES, columns_of, decoded, lines_of
+from viz.workspace.shared.text_file import MOST_BYTES, TextFile
 
-TABLE = 'id;"the text";note\r\n1;"He said ""no"";\r\nand left.";x\r\n2;Short\r\n\r\n3;"a, b";y\r\n'
-
-
-def read(name, data, column=0):
-    return lines_of(name, decoded(name, data), column)
+TABLE = 'id;"Text";note\r\n1;"He said ""no"";\r\nand left.";x\r\n2;Short;\r\n\r\n3;"a, b";y\r\n'
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "column", "lines"),
-    [
-        ("a.txt", "á\r\nb\n\nc".encode(), 0, ["á", "b", "", "c"]),
-        ("a.txt", b"\xef\xbb\xbfa\nb", 0, ["a", "b"]),
-        ("a.txt", "á\nb".encode("utf-16"), 0, ["á", "b"]),
-        ("a.txt", b"x" * MOST_BYTES, 0, ["x" * MOST_BYTES]),
-        ("a.txt", "é\n".encode() * MOST_BYTES, 0, ["é"] * (MOST_BYTES // 3)),
-        ("a.csv", TABLE.encode(), 1, ['He said "no"; and left.', "Short", "a, b"]),
-        ("A.CSV", TABLE.replace(";", ",").encode("utf-16"), 2, ["x", "y"]),
-        ("a.tsv", b'text\tn\n"one\ntwo"\t1\nthree, four\t2\n', 0, ["one two", "three, four"]),
-    ],
-)
-def test_texts_of_a_file(name, data, column, lines):
-    found = read(name, data, column)
-    assert found[: len(lines)] == lines and len(found) - len(lines) in (0, 1)
+def page(name: str, data: bytes) -> AppTest:
+    """Return a page with nothing but the place for a file, into which this one was put."""
+    test = AppTest.from_string(
+        "import streamlit as st\n"
+        "from viz.workspace.shared.text_file import file_lines\n"
+        "st.session_state['lines'] = file_lines('one')",
+        default_timeout=30,
+    ).run()
+    test.file_uploader[0].set_value((name, data, "text/plain")).run()
+    assert not test.exception
+    return test
 
 
-def test_the_columns_of_a_table_are_offered():
-    assert columns_of("a.csv", TABLE) == ["id", "the text", "note"]
-    assert columns_of("a.csv", "text\na, b\n") == ["text"] and columns_of("a.txt", TABLE) == []
+def test_the_columns_and_the_encoding_of_a_table_are_chosen():
+    test = page("a.csv", TABLE.encode())
+    assert test.session_state["lines"] == ['He said "no";\r\nand left.', "Short", "a, b"]
+    column = test.selectbox[1]
+    assert column.options == ["id", "Text", "note"] and column.value == "Text"
+    column.set_value("note").run()
+    assert test.session_state["lines"] == ["x", "y"]
+    test.selectbox[0].set_value("utf-16").run()
+    assert test.session_state["lines"] == [] and len(test.selectbox) == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "words"),
+    ("name", "data", "lines"),
     [
-        ("a.txt", b"", "a.txt is empty"),
-        ("a.csv", b" \r\n\n", "a.csv is empty"),
-        ("a.txt", "caf\xe9 au lait".encode("latin-1"), "a.txt is not UTF-8 at byte 4"),
-        ("a.txt", "no mark".encode("utf-16-le"), "it has zero bytes"),
-        ("a.txt", b"%PDF-1.7\n\xe2\xe3\xcf\xd3", "is not UTF-8"),
-        ("a.txt", b"\xff\xfea\x00\x00\xd8b\x00", "is not UTF-16"),
-        ("a.csv", b"id,text\n1,2\n", "no text in this column"),
-        ("a.csv", b'text\n"' + b"x" * 200_000 + b'"', "cannot be read as a table"),
-        ("a\n<b>.csv", b"", r"a\\n<b>.csv is empty"),
+        ("a.txt", "á\r\nb\n\nc".encode(), ["á", "b", "c"]),
+        ("a.txt", b"\xef\xbb\xbfa\nb", ["a", "b"]),
+        ("a.txt", "á\nb".encode("utf-16"), ["á", "b"]),
+        ("A.TSV", b'text\tn\n"one\ntwo"\t1\nthree, four\t2\n', ["one\ntwo", "three, four"]),
+        ("x" * 120 + ".csv", b"text\na\n", ["a"]),
+        ("a.txt", b"", []),
+        ("a\n<b>.csv", "text\ncafé".encode("latin-1"), []),
+        ("a.csv", b'text\n"' + b"x" * 200_000 + b'"\nb', ["b"]),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused_in_words(name, data, words):
-    with pytest.raises(InputError, match=words):
-        read(name, data, 2)
+def test_texts_of_a_file(name, data, lines):
+    assert page(name, data).session_state["lines"] == lines
+
+
+def test_lines_that_cannot_be_read_are_counted_and_a_file_that_is_too_large_is_refused():
+    test = page("a.txt", b"one\n" + b"x" * 200_000 + b"\ntwo")
+    assert test.session_state["lines"] == ["one", "two"]
+    assert states(" ".join(each.value for each in test.text), "1", "line 2", "200,000 characters")
+    with pytest.raises(ValueError, match=r"1\.0 MB"):
+        TextFile("a.txt", b"x" * (MOST_BYTES + 1)).lines()
