@@ -53,7 +53,7 @@ def test_the_parts_of_the_score_sum_to_it(twice: Twice) -> None:
     scores = twice.run.trace[f"layer.{layer % 2}.self_attn.scores"][head]
     products = twice.products()
     assert sum(products.values()) == pytest.approx(scores[twice.query, twice.position + 1], abs=1e-3)
-    assert next(iter(products)) == "token embedding × head 0.1"
+    assert next(iter(products)) == "token embedding × head L0.H1"
 
 
 def test_each_layer_is_needed_and_one_head_is_not(twice: Twice) -> None:
@@ -62,7 +62,7 @@ def test_each_layer_is_needed_and_one_head_is_not(twice: Twice) -> None:
     run = core.open_model(TINY).run(text, edits=edits)
     assert shares["all heads of layer 0"] == pytest.approx(right_symbols(run)[twice.n :].mean(), rel=1e-5)
     assert ablated_heads(Params(), twice).answer == shares["all heads of layer 0"] < 0.01
-    assert shares["head 0.0"] > 0.9 and shares["all heads of layer 1"] < 0.01
+    assert shares["head L0.H0"] > 0.9 and shares["all heads of layer 1"] < 0.01
 
 
 def test_the_first_layer_reaches_the_induction_head_by_its_key(twice: Twice) -> None:

@@ -31,7 +31,7 @@ class Part:
     """A part of a model that writes to the residual stream; `kind`, `layer` and `head` where it has them, counted from 0.
 
     >>> Part("head", "causal", 1, 4).label, Part("feed-forward", layer=0).label, Part("biases").label
-    ('head 1.4', 'feed-forward 0', 'biases')
+    ('head L1.H4', 'feed-forward L0', 'biases')
     """
 
     name: str
@@ -42,8 +42,9 @@ class Part:
     @property
     def label(self) -> str:
         """Return its name with layer and head."""
-        numbers = [str(number) for number in (self.layer, self.head) if number is not None]
-        return " ".join([self.name, ".".join(numbers)]).strip()
+        numbers = {"L": self.layer, "H": self.head}
+        place = ".".join(f"{letter}{number}" for letter, number in numbers.items() if number is not None)
+        return f"{self.name} {place}".strip()
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,7 @@ def _other_part(path: str) -> Part:
     """Return the part that is no head behind a path.
 
     >>> _other_part("encoder.embed.token").label, _other_part("layer.2.ffn.out").label, _other_part("layer.0.dense.1.gated").label
-    ('token embedding', 'feed-forward 2', 'convolutions 0')
+    ('token embedding', 'feed-forward L2', 'convolutions L0')
     """
     words = path.split(".")
     if words[-2] == "embed":

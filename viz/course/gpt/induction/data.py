@@ -13,6 +13,7 @@ from core.edits import ZeroHead
 from core.errors import InputError
 from core.model import Model
 from core.run import Run
+from viz.labels import head_name
 
 TINY, LANGUAGE, KIND = "induction-tiny", "gpt-mini", "causal"
 SHORTEST, LONGEST, LONGEST_TEXT = 4, 8, 24
@@ -114,7 +115,7 @@ def ablations(twice: Twice) -> Mapping[str, float]:
     cuts: dict[str, tuple[Head, ...]] = {"nothing": ()}
     for layer in range(config.n_layers):
         heads = tuple((layer, head) for head in range(config.n_heads))
-        cuts |= {f"head {layer}.{head}": ((layer, head),) for layer, head in heads}
+        cuts |= {f"head {head_name(layer, head)}": ((layer, head),) for layer, head in heads}
         cuts[f"all heads of layer {layer}"] = heads
     shares = {}
     for name, heads in cuts.items():

@@ -32,7 +32,7 @@ from viz.course.kit.question import Choice, Estimate
 from viz.course.kit.step import View, columns, describe, show_chart, show_cover, show_heatmap
 from viz.exhibit_text import data
 from viz.instruments.kit import origin
-from viz.labels import distinct, percent, query_and_key
+from viz.labels import distinct, head_name, percent, query_and_key
 from viz.widgets import engine_client, exhibit_parts
 from viz.widgets.knobs import Knobs, knob, sentence
 
@@ -64,7 +64,7 @@ def compute(params: Params) -> Twice:
 
 def name_of(head: tuple[int, int], twice: Twice) -> str:
     """Return a head's name, layer and head counted from 0."""
-    return f"head {head[0] % twice.run.model.config.n_layers}.{head[1]}"
+    return f"head {head_name(head[0] % twice.run.model.config.n_layers, head[1])}"
 
 
 def show_maps(twice: Twice, heads: Sequence[tuple[int, int]], places: Sequence, revealed: bool) -> None:
@@ -139,14 +139,14 @@ def previous_symbol(p: Params, twice: Twice) -> View:
         "to the first symbol": first_key_weight(weights)[0],
     }
     heads = range(weights.shape[1])
-    table = pd.DataFrame(means, index=[f"head 0.{each}" for each in heads])
+    table = pd.DataFrame(means, index=[f"head {head_name(0, each)}" for each in heads])
     options = {place: float(each[head]) for place, each in means.items()}
     best = max(options, key=options.__getitem__)
-    others = ", ".join(f"head 0.{each} {percent(means[best][each])}" for each in heads)
+    others = ", ".join(f"head {head_name(0, each)} {percent(means[best][each])}" for each in heads)
     return View(
         Choice(
             "where",
-            f"Head {head} of the first layer: where does it attend most, the mean of all positions from the third on?",
+            f"Head {head_name(0, head)}: where does it attend most, the mean of all positions from the third on?",
             options,
             best,
             f"It gives {percent(options[best])} of its attention {best}.",
@@ -224,7 +224,7 @@ def look_up(p: Params, twice: Twice) -> View:
 def ablated_heads(p: Params, twice: Twice) -> View:
     """Show the probability of the right symbol with heads ablated."""
     shares = dict(ablations(twice))
-    alone = [share for name, share in shares.items() if name.startswith("head 0.")]
+    alone = [share for name, share in shares.items() if name.startswith("head L0.")]
     both = shares["all heads of layer 0"]
     return View(
         Estimate(
@@ -289,13 +289,13 @@ def language_model(p: Params, twice: Twice) -> View:
             max(1, round(2 * first)),
             second,
             f"{second:.2f} nats: {'less' if second < first else 'not less'} than in the first. "
-            f"Head {layer}.{head} has the largest induction score, {both.scores.max():.2f}.",
+            f"Head {head_name(layer, head)} has the largest induction score, {both.scores.max():.2f}.",
             0.3,
             "nats",
         ),
         table,
         picture=picture,
-        summary=f"Mean surprisal {first:.2f}, then {second:.2f} nats per token. Largest induction score: head {layer}.{head} "
+        summary=f"Mean surprisal {first:.2f}, then {second:.2f} nats per token. Largest induction score: head {head_name(layer, head)} "
         f"with {both.scores.max():.2f}; the mean of all heads is {both.scores.mean():.2f}.",
         preview=f"The first reading: {first:.2f} nats per token.",
         equations={"gpt.conditionals": {}},
@@ -341,7 +341,7 @@ EXHIBIT = Exhibit(
                 ),
                 "the largest part is the token against a head of the first layer": lambda p, twice: next(
                     iter(twice.products())
-                ).startswith("token embedding × head 0."),
+                ).startswith("token embedding × head L0."),
             },
         ),
         Step(
@@ -353,7 +353,7 @@ EXHIBIT = Exhibit(
                 ),
                 "without the first layer it loses more than without any of its heads": lambda p, twice: (
                     ablations(twice)["all heads of layer 0"]
-                    < min(ablations(twice)[f"head 0.{head}"] for head in range(2)) - 0.2
+                    < min(ablations(twice)[f"head L0.H{head}"] for head in range(2)) - 0.2
                 ),
             },
         ),
