@@ -78,7 +78,7 @@ def show_maps(twice: Twice, heads: Sequence[tuple[int, int]], places: Sequence, 
                 twice.weights[layer, head],
                 names,
                 names,
-                f"Layer {layer % 2}, head {head}",
+                f"Head {head_name(layer % 2, head)}",
                 revealed=revealed,
                 run=twice.run,
                 kind=KIND,
@@ -188,7 +188,7 @@ def look_up(p: Params, twice: Twice) -> View:
         show_maps(twice, [(layer, head)], [left], revealed)
         with right:
             if not revealed:
-                show_cover("induction", "Parts of the score", exhibit_parts.by_mode(340, 320))
+                show_cover("induction", "Parts of the score")
                 return
             bars = marks.bars(
                 shown.abs(),
