@@ -167,7 +167,9 @@ def check_encoding(name: str, data: bytes, encoding: str) -> None:
         ) from None
     if "\0" in text:
         rule = "A file of texts is plain text, CSV or TSV."
-        raise InputError(f"{name} is not a text: it has zero bytes.", rule, "Save the table as CSV, in UTF-8.")
+        raise InputError(
+            f"{name} is not a text: it has zero bytes.", rule, "Save the table as CSV, in UTF-8."
+        )
 
 
 def _separator(name: str, data: bytes, encoding: str) -> str:

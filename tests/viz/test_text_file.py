@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from viz.workspace.shared.text_file import MOST_BYTES, TextFile
 
+QUOTED = 'He said "no";\r\nand left.'
 TABLE = 'id;"Text";note\r\n1;"He said ""no"";\r\nand left.";x\r\n2;Short;\r\n\r\n3;"a, b";y\r\n'
 
 
@@ -29,7 +30,7 @@ def page(name: str, data: bytes) -> AppTest:
 
 def test_the_columns_and_the_encoding_of_a_table_are_chosen():
     test = page("a.csv", TABLE.encode())
-    assert test.session_state["lines"] == ['He said "no";\r\nand left.', "Short", "a, b"]
+    assert test.session_state["lines"] == [QUOTED, "Short", "a, b"]
     column = test.selectbox[1]
     assert column.options == ["id", "Text", "note"] and column.value == "Text"
     column.set_value("note").run()
