@@ -25,6 +25,8 @@ OURS = {
     ".lock",
     ".cff",
     ".typed",
+    ".po",
+    ".mo",  # compiled from the .po beside it
     "",
 }
 """Endings of what is written here; a script that somebody has packed is not."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from viz.languages import ENGLISH, _, current, mark, pseudo
 from viz.sources import SOURCES, Source
 
 
@@ -18,28 +19,41 @@ class Chapter(Enum):
     """The chapters of the course, in order: a title, a claim, and the folder in `viz/course`."""
 
     WHY_ATTENTION = (
-        "Why attention",
-        "One vector cannot hold a sentence; weights say which part of it matters now.",
+        mark("Why attention"),
+        mark("One vector cannot hold a sentence; weights say which part of it matters now."),
         "why",
     )
-    LOOK_UP = ("Look-up", "Attention is a soft look-up: a query, keys, and a mix of the values.")
+    LOOK_UP = (
+        mark("Look-up"),
+        mark("Attention is a soft look-up: a query, keys, and a mix of the values."),
+    )
     SELF_ATTENTION = (
-        "Self-attention",
-        "A sentence attends to itself: queries, keys and values from the same words.",
+        mark("Self-attention"),
+        mark("A sentence attends to itself: queries, keys and values from the same words."),
     )
     TRANSFORMER = (
-        "The Transformer",
-        "Attention, positions and a little arithmetic, stacked: no recurrence is left.",
+        mark("The Transformer"),
+        mark("Attention, positions and a little arithmetic, stacked: no recurrence is left."),
     )
-    BERT = ("BERT", "Read in both directions, and learn by filling blanks.")
-    GPT = ("GPT", "Predict the next word, over and over, and never look ahead.")
+    BERT = ("BERT", mark("Read in both directions, and learn by filling blanks."))
+    GPT = ("GPT", mark("Predict the next word, over and over, and never look ahead."))
     VISION = (
-        "Beyond words",
-        "A query can also attend to parts of a picture or stretches of sound.",
+        mark("Beyond words"),
+        mark("A query can also attend to parts of a picture or stretches of sound."),
     )
 
     def __init__(self, title: str, claim: str, folder: str = "") -> None:
-        self.title, self.claim, self.folder = title, claim, folder or self.name.lower()
+        self._title, self._claim, self.folder = title, claim, folder or self.name.lower()
+
+    @property
+    def title(self) -> str:
+        """Return the title, in the visitor's language."""
+        return _(self._title)
+
+    @property
+    def claim(self) -> str:
+        """Return the claim, in the visitor's language."""
+        return _(self._claim)
 
     @property
     def number(self) -> int:
@@ -49,6 +63,8 @@ class Chapter(Enum):
 
 CHAPTERS = {chapter.folder: chapter for chapter in Chapter}
 """The chapters by their folders."""
+TRANSLATED = ("title", "claim")
+"""Fields at the head of a text that a translation has, too; `sources` beside them."""
 
 
 class PageError(ValueError):
@@ -122,37 +138,82 @@ class Text:
 
 
 def data(file: str) -> Mapping[str, Any]:
-    """Return the table [data] of the text.md beside a module of an exhibit, given the module's __file__."""
-    return read(Path(file).with_name("text.md")).data
+    """Return the table [data] of the text.md beside a module of an exhibit, given the module's __file__: what models read is in no other language."""
+    return _read(Path(file).with_name("text.md")).data
 
 
-@functools.cache
 def read(file: Path) -> Text:
-    """Read the words of an exhibit.
+    """Read the words of an exhibit, in the visitor's language: of a `text.es.md` beside its `text.md` what is there, and the rest in English.
+
+    A translation has `title`, `claim` and `sources` at its head, and then every step in the same order; the lines of a step's Code are
+    the English file's.
 
     Raises:
         PageError: no TOML between two lines of +++, a heading that is none of ##, ### Look, ### Try and ### Code, or a step without a sentence.
     """
-    _, head, body = _parts(file)
+    return _read(file) if current() is ENGLISH else _read_in(file, current().code)
+
+
+@functools.cache
+def _read_in(file: Path, code: str) -> Text:
+    source, translated = _read(file), file.with_suffix(f".{code}.md")
+    if code == pseudo.CODE:
+        return _pseudonymised(source)
+    if not translated.exists():
+        return source
+    _before, head, body = _parts(translated)
+    about = tomllib.loads(head)
+    sources = about.pop("sources", source.sources)
+    if not about.keys() <= {*TRANSLATED}:
+        raise PageError(
+            f"{translated}: its head has {', '.join(TRANSLATED)} and sources, not {', '.join(about)}"
+        )
+    steps = _steps(translated, body)
+    if [bool(each.name) for each in steps] != [bool(each.name) for each in source.steps]:
+        raise PageError(f"{translated}: has {len(steps)} steps, and text.md {len(source.steps)}")
+    steps = tuple(
+        replace(step, errata=given.errata, code=given.code)
+        for step, given in zip(steps, source.steps, strict=True)
+    )
+    return replace(source, info=replace(source.info, **about), steps=steps, sources=sources)
+
+
+def _pseudonymised(text: Text) -> Text:
+    def change(part: Any, *names: str) -> Any:
+        return replace(part, **{name: pseudo.pseudonymise(getattr(part, name)) for name in names})
+
+    steps = tuple(change(step, "name", "says", "look", "tries") for step in text.steps)
+    return replace(change(text, "sources"), info=change(text.info, *TRANSLATED), steps=steps)
+
+
+@functools.cache
+def _read(file: Path) -> Text:
+    _before, head, body = _parts(file)
     about = tomllib.loads(head)
     errata = [each if isinstance(each, list) else [each] for each in about.pop("errata", ())]
     sources, own = about.pop("sources", ""), about.pop("data", {})
     cites = tuple(Cite(*cite) for cite in about.pop("cites", ()))
     chapter = CHAPTERS[file.parents[1].name]
-    everywhere, *steps = re.split(
-        r"^## ", body, flags=re.MULTILINE
-    )  # ### Look and ### Try before the first step hold for those without
-    _, shared = _sections(file, everywhere)
-    shown = [tuple(id for id, *at in errata if not at or number in at) for number in range(1, len(steps) + 1)]
-    step_texts = tuple(_step_text(file, part, shared, ids) for part, ids in zip(steps, shown, strict=True))
-    if not steps:
-        step_texts = (_words("", "", shared, tuple(id for id, *_ in errata)),)
     return Text(
         ExhibitInfo(chapter=chapter, cites=cites, **about),
-        tuple(dict.fromkeys(id for id, *_ in errata)),
-        step_texts,
+        tuple(dict.fromkeys(id for id, *steps in errata)),
+        _steps(file, body, errata),
         sources,
         own,
+    )
+
+
+def _steps(file: Path, body: str, errata: Sequence[Sequence[Any]] = ()) -> tuple[StepText, ...]:
+    """Return the steps of a text; ### Look and ### Try before the first one hold for those without."""
+    everywhere, *steps = re.split(r"^## ", body, flags=re.MULTILINE)
+    _says, shared = _sections(file, everywhere)
+    if not steps:
+        return (_words("", "", shared, tuple(id for id, *numbers in errata)),)
+    return tuple(
+        _step_text(
+            file, part, shared, tuple(id for id, *numbers in errata if not numbers or number in numbers)
+        )
+        for number, part in enumerate(steps, 1)
     )
 
 
@@ -164,7 +225,7 @@ def _parts(file: Path) -> list[str]:
 
 
 def _step_text(file: Path, part: str, shared: dict[str, str], errata: tuple[str, ...]) -> StepText:
-    name, _, rest = part.partition("\n")
+    name, _line, rest = part.partition("\n")
     says, own = _sections(file, rest)
     if not says:
         raise PageError(f"{file}: the step {name!r} has no sentence")

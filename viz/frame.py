@@ -3,11 +3,12 @@
 import streamlit as st
 
 from viz import menu
-from viz.shell import links
+from viz.shell import language, links
 
 
 def main() -> None:
     """Register the pages, draw the navigation and run the page on screen."""
+    language.begin()
     st.logo(menu.icon())
     links.register_pages(menu.shared_pages())
     shown = st.navigation(menu.sections(), position="top")

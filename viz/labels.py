@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, SupportsFloat
 
-from core.maths import percent as percent
+from core import maths
+from viz.languages import _, mark, write_number
 
-SHEET = "Exercises to print"
+SHEET = mark("Exercises to print")
 """The fold and the group of homework with exercises, which the record of a lecture links, too."""
 _MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -27,6 +28,9 @@ _INDEXED = re.compile(
 """Code and mathematics that is set already; or a letter with an index or a power as one types it, x_i, s_(t-1) or e^2.5."""
 _SIGNS = re.compile(r"[\\`*_\[\]<>$~#|{}]+|:(?=\w)|(?<=\w):(?=/)")
 
+SPACES = " \u202f"
+"""Spaces that a phrase or a label shows as they are: that between words, and that within numbers (`languages.Language`)."""
+_SPACES = re.compile(f"([{SPACES}])")
 SHORT, PHRASE = 40, 200
 """Texts up to so many letters are remembered, as pieces or words and as labels: they are asked for again with every rerun."""
 
@@ -77,10 +81,13 @@ def _visible(letter: str) -> str:
 def phrase(text: str) -> str:
     """Return a phrase for a chart: as `visible`, but its spaces, and a middle dot between two words, are left as they are.
 
-    >>> phrase("two words"), phrase("q · k <1>"), phrase("a\\nb")
-    ('two words', 'q · k <1>', 'a↵b')
+    >>> phrase("two words"), phrase("q · k <1>"), phrase("a\\nb"), phrase("61\u202f%") == "61\u202f%"
+    ('two words', 'q · k <1>', 'a↵b', True)
     """
-    return " ".join(visible(part) if part else "" for part in text.split(" ")) if text else visible(text)
+    parts = _SPACES.split(text)
+    return "".join(
+        part if place % 2 or not part else visible(part) for place, part in enumerate(parts)
+    ) or visible(text)
 
 
 def plotly_label(text: str) -> str:
@@ -157,11 +164,10 @@ def query_and_key(unit: str = "word", *, across: bool = False) -> tuple[str, str
     >>> query_and_key(), query_and_key("token", across=True)
     (('word that attends (query)', 'word attended to (key)'), ('written token (query)', 'source token (key)'))
     """
-    return (
-        (f"written {unit} (query)", f"source {unit} (key)")
-        if across
-        else (f"{unit} that attends (query)", f"{unit} attended to (key)")
-    )
+    unit = _(unit)
+    if across:
+        return _("written {unit} (query)", unit=unit), _("source {unit} (key)", unit=unit)
+    return _("{unit} that attends (query)", unit=unit), _("{unit} attended to (key)", unit=unit)
 
 
 def screen_reader_label(text: str) -> str:
@@ -171,16 +177,25 @@ def screen_reader_label(text: str) -> str:
     ('What follows “ bold ! x (http //a)”?', 'Is 1 : 2 more than √d?')
     """
     return " ".join(
-        _SIGNS.sub(" ", "".join(letter if letter == " " else _visible(letter) for letter in text)).split()
+        _SIGNS.sub(" ", "".join(letter if letter in SPACES else _visible(letter) for letter in text)).split()
     )
 
 
 def _escaped(text: str) -> str:
-    lines = "".join(letter if letter == " " else _visible(letter) for letter in text)
+    lines = "".join(letter if letter in SPACES else _visible(letter) for letter in text)
     return _MARKDOWN.sub(r"\\\1", lines)
 
 
 _labelled = lru_cache(4096)(_escaped)
+
+
+def percent(p: SupportsFloat, places: int = 1) -> str:
+    """Return a share in per cent, as the visitor's language writes it: about `places` + 1 digits, and never a false 0 or 100.
+
+    >>> percent(0.614), percent(0.0312), percent(0.00004), percent(0.614, 2)
+    ('61%', '3.1%', '<0.1%', '61.4%')
+    """
+    return write_number(maths.percent(p, places))
 
 
 def changes(a: SupportsFloat, b: SupportsFloat) -> str:
@@ -190,11 +205,11 @@ def changes(a: SupportsFloat, b: SupportsFloat) -> str:
     ('falls from 61% to 31%', 'falls from 3.1% to <0.1%', 'stays at 61%')
     """
     before, after = percent(a), percent(b)
-    return (
-        f"stays at {before}"
-        if before == after
-        else f"{'falls' if float(b) < float(a) else 'rises'} from {before} to {after}"
-    )
+    if before == after:
+        return _("stays at {before}", before=before)
+    if float(b) < float(a):
+        return _("falls from {before} to {after}", before=before, after=after)
+    return _("rises from {before} to {after}", before=before, after=after)
 
 
 def shorten(text: str, limit: int = 48) -> str:
@@ -206,7 +221,7 @@ def shorten(text: str, limit: int = 48) -> str:
     if len(text) <= limit:
         return text
     cut = text[: limit - 1]
-    head, _, tail = cut.rpartition(" ")
+    head, _space, tail = cut.rpartition(" ")
     return (head if head and len(tail) < limit // 3 else cut).rstrip() + "…"
 
 

@@ -22,6 +22,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
+from viz.languages import current
+
 T = TypeVar("T")
 BYTES = 128 * 2**20
 """The budget of the memo; the value that nobody asked for longest goes first."""
@@ -44,12 +46,12 @@ class Memo:
 
     def __init__(self, budget: int = BYTES) -> None:
         self.budget = budget
-        self._entries: OrderedDict[tuple[int, Hashable], _Entry] = OrderedDict()
+        self._entries: OrderedDict[tuple[int, Hashable, str], _Entry] = OrderedDict()
         self._lock = threading.Lock()
 
     def __call__(self, thing: Any, name: Hashable, make: Callable[[], T]) -> T:
-        """Return `make()`, or what it gave for this very `thing` and `name` before. It must depend on nothing else."""
-        key = (id(thing), name)
+        """Return `make()`, or what it gave for this very `thing` and `name` before, in this language. It must depend on nothing else."""
+        key = (id(thing), name, current().code)
         with self._lock:
             entry = self._entries.get(key)
             if (

@@ -10,13 +10,18 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz.shell import errors, pages, state
+from viz.languages import _, current, mark
+from viz.shell import errors, language, pages, state
 from viz.shell.embed import embed
 from viz.shell.stage import stage
 from viz.workspace.lecture_room import bar
 from viz.workspace.lessons import player
 
-MENUS = {"top": "", "lab": "Lab", "more": "More"}  # of the top bar; others are reached from the course
+MENUS = {
+    "top": "",
+    "lab": mark("Lab"),
+    "more": mark("More"),
+}  # of the top bar; others are reached from the course
 HIDDEN = "course"
 
 
@@ -30,9 +35,13 @@ class SharedPage(st.Page):
         return super()._script_hash
 
 
-@functools.cache
 def shared_pages() -> dict[str, SharedPage]:
-    """Return all pages by slug. Call it within a run, because Streamlit makes no page without one."""
+    """Return all pages by slug, in the language of this run. Call it within a run, because Streamlit makes no page without one."""
+    return _pages_in(current().code)
+
+
+@functools.cache
+def _pages_in(code: str) -> dict[str, SharedPage]:
     return {
         entry.slug: SharedPage(
             functools.partial(draw_page, entry),
@@ -45,13 +54,17 @@ def shared_pages() -> dict[str, SharedPage]:
     }
 
 
-@functools.cache
 def sections() -> dict[str, list[SharedPage]]:
     """Return the pages by their headings in the top bar, "" for the words of the bar itself and for hidden pages."""
+    return _sections_in(current().code)
+
+
+@functools.cache
+def _sections_in(code: str) -> dict[str, list[SharedPage]]:
     known: dict[str, list[SharedPage]] = {heading: [] for heading in MENUS.values()}
     for entry in pages.discover():
-        known[MENUS.get(_menu(entry), "")].append(shared_pages()[entry.slug])
-    return {heading: found for heading, found in known.items() if found}
+        known[MENUS.get(_menu(entry), "")].append(_pages_in(code)[entry.slug])
+    return {_(heading): found for heading, found in known.items() if found}
 
 
 @functools.cache
@@ -71,6 +84,7 @@ def draw_page(entry: pages.Entry) -> None:
         _surroundings(entry),
         errors.guard(),
     ):
+        language.require_known()
         if not state.embedded() or embed.can_be_framed(entry.slug):
             entry.page()
 
@@ -87,4 +101,4 @@ def _surroundings(entry: pages.Entry) -> Iterator[None]:
 
 
 def _menu(entry: pages.Entry) -> str:
-    return getattr(entry.info, "menu", HIDDEN)
+    return getattr(entry.declared, "menu", HIDDEN)

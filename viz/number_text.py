@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterable
 from typing import SupportsFloat
 
-from core.maths import percent as percent
+from core import maths
+from viz.labels import percent as percent
+from viz.languages import ENGLISH, _, current, mark, write_number
 
 MINUS = "−"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_COUNTS = ((12, "trillion"), (9, "billion"), (6, "million"))
+_COUNTS = ((12, mark("trillion")), (9, mark("billion")), (6, mark("million")))
 _BYTES = ((12, "TB"), (9, "GB"), (6, "MB"), (3, "kB"))
 MEGA, MEBI = 10**6, 2**20
 """Bytes of a megabyte as disks and files count them, and as memory is counted."""
@@ -53,8 +55,10 @@ def signed(value: float, form: str = ".2f") -> str:
     >>> signed(-math.inf), signed(math.nan)
     ('−∞', 'not a number')
     """
-    if value != value:
-        return "not a number"
+    return _("not a number") if value != value else write_number(_signed(value, form))
+
+
+def _signed(value: float, form: str) -> str:
     text = format(value, form).replace("inf", "∞")
     has_sign = any(digit in text for digit in "123456789∞")
     return (text if has_sign else text.lstrip("+-")).replace("-", MINUS)
@@ -66,8 +70,10 @@ def trimmed(value: float, places: int = 4) -> str:
     >>> trimmed(-1.0), trimmed(0.25), trimmed(-0.00001), trimmed(120), trimmed(float("-inf"))
     ('−1', '0.25', '0', '120', '−∞')
     """
-    text = number(value, places)
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    if value != value:
+        return _("not a number")
+    text = _signed(value, f".{places}f")
+    return write_number(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def row_of_numbers(
@@ -97,7 +103,7 @@ def whole_from(value: float, limit: float, form: str) -> str:
     >>> whole_from(3.32, 9.95, ".1f"), whole_from(12345.6, 9.95, ".1f")
     ('3.3', '12,346')
     """
-    return f"{value:,.0f}" if value >= limit else format(value, form)
+    return write_number(f"{value:,.0f}" if value >= limit else format(value, form))
 
 
 def or_exactly_zero(value: float, text: str) -> str:
@@ -106,7 +112,7 @@ def or_exactly_zero(value: float, text: str) -> str:
     >>> or_exactly_zero(1e-9, "1e-09"), or_exactly_zero(0.0, "0e+00")
     ('1e-09', 'exactly 0')
     """
-    return "exactly 0" if value == 0 else text
+    return _("exactly 0") if value == 0 else text
 
 
 def significant(value: float) -> str:
@@ -119,7 +125,7 @@ def significant(value: float) -> str:
         return signed(value)
     size = abs(value)
     text = f"{value:{'#' if size >= 1e-3 or value == 0 else ''}.4g}"
-    return (text if size < 1e4 else f"{float(text):g}").replace("-", MINUS)
+    return write_number((text if size < 1e4 else f"{float(text):g}").replace("-", MINUS))
 
 
 def three_digits(value: float, total: float = 1.0) -> str:
@@ -131,9 +137,11 @@ def three_digits(value: float, total: float = 1.0) -> str:
     if value == 0 or float(value).is_integer():
         return f"{value:g}"
     edge = total / 1000
-    if 0 < value < edge or total - edge < value < total:
-        return f"under {edge:g}" if value < edge else f"over {total - edge:g}"
-    return f"{round(value, 2 - math.floor(math.log10(abs(value)))):g}"
+    if 0 < value < edge:
+        return _("under {edge:g}", edge=edge)
+    if total - edge < value < total:
+        return _("over {edge:g}", edge=total - edge)
+    return write_number(f"{round(value, 2 - math.floor(math.log10(abs(value)))):g}")
 
 
 def softmax_weight(value: float) -> str:
@@ -154,7 +162,7 @@ def with_unit(value: float) -> str:
     ('1.28 M', '13.1 M', '8.59 G', '512')
     """
     size, unit = next(((size, unit) for size, unit in _UNITS if value >= size), (1.0, ""))
-    return f"{value / size:.3g} {unit}".strip()
+    return write_number(f"{value / size:.3g} {unit}".strip())
 
 
 def megabytes(size: float, places: int = 0, unit: int = MEBI) -> str:
@@ -163,7 +171,7 @@ def megabytes(size: float, places: int = 0, unit: int = MEBI) -> str:
     >>> megabytes(3 * MEBI), megabytes(1_250_000, 2, MEGA), megabytes(2048 * MEBI)
     ('3 MB', '1.25 MB', '2,048 MB')
     """
-    return f"{size / unit:,.{places}f} MB"
+    return write_number(f"{size / unit:,.{places}f} MB")
 
 
 def in_minutes(value: float) -> str:
@@ -172,7 +180,7 @@ def in_minutes(value: float) -> str:
     >>> in_minutes(2.5), in_minutes(1.0)
     ('2.5 min', '1 min')
     """
-    return f"{value:g} min"
+    return write_number(f"{value:g} min")
 
 
 def ordinal(n: int) -> str:
@@ -181,6 +189,8 @@ def ordinal(n: int) -> str:
     >>> [ordinal(n) for n in (1, 2, 3, 11, 57, 112, 1021)]
     ['1st', '2nd', '3rd', '11th', '57th', '112th', '1,021st']
     """
+    if current() is not ENGLISH:
+        return _("{n:,}th", n=n)
     ending = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th") if n % 100 not in (11, 12, 13) else "th"
     return f"{n:,}{ending}"
 
@@ -191,7 +201,7 @@ def without_percent_sign(share: float) -> str:
     >>> without_percent_sign(0.125)
     '12'
     """
-    return percent(share).removesuffix("%")
+    return maths.percent(share).removesuffix("%")
 
 
 def decade(power: int, unit: str = "") -> str:
@@ -202,7 +212,7 @@ def decade(power: int, unit: str = "") -> str:
     """
     names = _BYTES if unit == "bytes" else _COUNTS
     size, name = next(((size, name) for size, name in names if power >= size), (0, ""))
-    return f"{10.0 ** (power - size):,g} {name}".strip()
+    return f"{write_number(f'{10.0 ** (power - size):,g}')} {_(name)}".strip()
 
 
 def power_of_ten(power: int) -> str:
@@ -220,8 +230,8 @@ def scientific(value: float, digits: int = 1, times: str = " · ") -> str:
     >>> scientific(2.4e-16), scientific(-65504.0, 2), scientific(9.6e-16, times=" × ")
     ('2 · 10⁻¹⁶', '−6.6 · 10⁴', '1 × 10⁻¹⁵')
     """
-    head, _, power = f"{value:.{digits - 1}e}".partition("e")
-    return f"{head}{times}{power_of_ten(int(power))}".replace("-", MINUS)
+    head, _e, power = f"{value:.{digits - 1}e}".partition("e")
+    return f"{write_number(head)}{times}{power_of_ten(int(power))}".replace("-", MINUS)
 
 
 def or_scientific(
@@ -261,7 +271,7 @@ def tiny(value: float, times: str = "·") -> str:
     """
     if value == 0:
         return "0"
-    return f"{value:.2f}" if value > 0.005 else scientific(value, times=times)
+    return write_number(f"{value:.2f}") if value > 0.005 else scientific(value, times=times)
 
 
 def small_difference(value: float) -> str:
@@ -280,7 +290,9 @@ def percent_or_power(share: float, places: int = 1) -> str:
     ('67%', '8 · 10⁻¹⁰%', '2 · 10⁻³%', '0%')
     """
     return (
-        percent(share, places) if share >= 0.05 / 10**places or share == 0 else f"{scientific(100 * share)}%"
+        percent(share, places)
+        if share >= 0.05 / 10**places or share == 0
+        else f"{scientific(100 * share)}{write_number('%')}"
     )
 
 
@@ -293,7 +305,9 @@ def fine_percent(share: float) -> str:
     share = round(share, 12)
     if share >= 0.0005 or share == 0:
         return percent(share, 2)
-    return f"{number(100 * share, 4)}%" if share >= 1e-6 else "less than 0.0001%"
+    if share >= 1e-6:
+        return write_number(f"{100 * share:.4f}%")
+    return _("less than {edge}", edge=write_number("0.0001%"))
 
 
 def percent_of_change(share: float) -> str:
@@ -303,6 +317,6 @@ def percent_of_change(share: float) -> str:
     ('0%', '0.04%', '21%', '126%')
     """
     if share < 1e-9:
-        return "0%"
+        return write_number("0%")
     size = 100 * share
-    return f"{size:{'.0f' if size >= 9.5 else '.1f' if size >= 0.095 else '.2g'}}%"
+    return write_number(f"{size:{'.0f' if size >= 9.5 else '.1f' if size >= 0.095 else '.2g'}}%")

@@ -11,8 +11,9 @@ import streamlit as st
 
 from core.errors import InputError
 from core.serving.scheduler import TURNS
+from viz.languages import _
 from viz.platform import run_context
-from viz.shell import notices
+from viz.shell import language, notices
 
 _LOG = logging.getLogger("atlas")
 _shown_count = 0
@@ -31,6 +32,7 @@ def guard() -> Iterator[None]:
     ends the run silently. Anything else, a panic in Rust included (those are BaseException), shows a short number that
     is also in the log. Streamlit's own stop and rerun pass through.
     """
+    language.begin()
     try:
         with TURNS.drawing_turn(run_context.session()):
             yield
@@ -48,17 +50,18 @@ def show(error: BaseException) -> bool:
     if isinstance(error, Superseded):
         st.stop()
     _shown_count += 1
+    language.begin()
     if isinstance(error, InputError):
         notices.box(error.wrong, error.rule, error.remedy)
     elif isinstance(error, Busy):
-        notices.box("The machine is busy.", str(error), "Your text is kept: try again in a moment.")
+        notices.box(_("The machine is busy."), str(error), _("Your text is kept: try again in a moment."))
     else:
         number = secrets.token_hex(3)
         _LOG.error("error %s", number, exc_info=error)
         notices.box(
-            "Something went wrong on our side; nothing you typed is lost.",
-            f"It is in the server's log as error {number}.",
-            "Press R to start over, or change the text and try again.",
+            _("Something went wrong on our side; nothing you typed is lost."),
+            _("It is in the server's log as error {number}.", number=number),
+            _("Press R to start over, or change the text and try again."),
             icon=":material/error:",
         )
     return True

@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from viz import exhibit_text as texts
 from viz.exhibit_text import Chapter, Cite, ExhibitInfo, PageError
+from viz.languages import ENGLISH, _, current, using
 from viz.shell.selection import Selection
 
 HOME = "look"
@@ -47,13 +48,18 @@ class Page:
 
 @dataclass(frozen=True)
 class Entry:
-    """A page that was found: its slug, what it says about itself, the fields of its `Params` (its own, or of a module beside it), its package and file."""
+    """A page that was found: its slug, what it says about itself in English, the fields of its `Params` (its own, or of a module beside it), its package and file."""
 
     slug: str
-    info: Page | ExhibitInfo
+    declared: Page | ExhibitInfo
     fields: frozenset[str]
     package: str
     file: Path
+
+    @property
+    def info(self) -> Page | ExhibitInfo:
+        """Return what the page says about itself, in the visitor's language."""
+        return self.declared if current() is ENGLISH else _translated(self, current().code)
 
     @property
     def address(self) -> str:
@@ -77,7 +83,7 @@ class Entry:
     @property
     def steps(self) -> tuple[str, ...]:
         """Return the names of an exhibit's steps; none of any other page."""
-        if not isinstance(self.info, ExhibitInfo):
+        if not isinstance(self.declared, ExhibitInfo):
             return ()
         named = (step.name for step in texts.read(self.file.with_name("text.md")).steps if step.name)
         return tuple(named) or (self.info.title,)
@@ -85,7 +91,7 @@ class Entry:
     @property
     def takes_selection(self) -> bool:
         """Return whether a link to the page takes the selection along: it does where the page shows one text through one model."""
-        return isinstance(self.info, Page) and {"model", "text"} <= self.fields
+        return isinstance(self.declared, Page) and {"model", "text"} <= self.fields
 
 
 @functools.cache
@@ -121,7 +127,7 @@ def find(slug: str) -> Entry:
 
 def workspace() -> tuple[Entry, ...]:
     """Return the pages for free work."""
-    return tuple(entry for entry in discover() if isinstance(entry.info, Page))
+    return tuple(entry for entry in discover() if isinstance(entry.declared, Page))
 
 
 def exhibits(chapter: Chapter | None = None) -> tuple[Entry, ...]:
@@ -129,8 +135,23 @@ def exhibits(chapter: Chapter | None = None) -> tuple[Entry, ...]:
     return tuple(
         entry
         for entry in discover()
-        if isinstance(entry.info, ExhibitInfo) and chapter in (None, entry.info.chapter)
+        if isinstance(entry.declared, ExhibitInfo) and chapter in (None, entry.declared.chapter)
     )
+
+
+@functools.cache
+def _translated(entry: Entry, code: str) -> Page | ExhibitInfo:
+    with using(code):
+        if isinstance(entry.declared, Page):
+            return translate(entry.declared)
+        return texts.read(entry.file.with_name("text.md")).info
+
+
+def translate(page: Page) -> Page:
+    """Return what a page of the workspace says about itself, in the visitor's language."""
+    if current() is ENGLISH:
+        return page
+    return dataclasses.replace(page, title=_(page.title), claim=_(page.claim), activity=_(page.activity))
 
 
 def takes_selection(slug: str) -> bool:
@@ -139,7 +160,8 @@ def takes_selection(slug: str) -> bool:
 
 
 def _rank(entry: Entry) -> tuple[int, int]:
-    return (entry.info.chapter.number if isinstance(entry.info, ExhibitInfo) else 0, entry.info.order)
+    info = entry.declared
+    return (info.chapter.number if isinstance(info, ExhibitInfo) else 0, info.order)
 
 
 def _files(package: str, name: str) -> list[Path]:

@@ -7,6 +7,7 @@ const typing = (event) => {
 };
 
 export default function ({ parentElement, data, setTriggerValue }) {
+  speak(parentElement, data?.words);
   const button = parentElement.querySelector("[data-act=restore]");
   for (const other of parentElement.querySelectorAll("button:not([data-act=lesson])")) other.hidden = Boolean(data?.still);
   parentElement.querySelector("[data-act=lesson]").onclick = () => setTriggerValue("lesson", Date.now());

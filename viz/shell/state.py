@@ -24,12 +24,15 @@ import streamlit as st
 
 from core.text.tokenizer import readable_part
 from viz.labels import shorten, visible
+from viz.languages import _
 from viz.platform import run_context
 from viz.shell import notices, selection
 
 T = TypeVar("T")
 
-CARRIED = (*selection.NAMES, "present", "convention")
+CARRIED = (*selection.NAMES, "present", "convention", "lang")
+OF_THE_VISIT = ("present", "convention", "lang")
+"""Carried names that stay when a page is brought back to its opening state."""
 OF_ONE_PAGE = {"view": "look"}
 """Names without a prefix that belong to one page all the same."""
 LONGEST = 2_000  # letters of one value that are still put in the link
@@ -67,11 +70,18 @@ def read(name: str, default: T, parse: Callable[[str], T] = readable_part) -> T:
         nearest = getattr(error, "nearest", _DEFAULT)
         value = default if nearest is _DEFAULT else cast("T", nearest)
         if raw != remembered:  # the visitor's own nonsense, not a value that another page or model left
-            rule = getattr(error, "rule", "It must be a value that this page offers.")
+            rule = getattr(error, "rule", _("It must be a value that this page offers."))
             notices.show_in_area(
-                f"The link says {name}={visible(shorten(raw, 40))}, and that cannot be shown.",
+                _(
+                    "The link says {name}={raw}, and that cannot be shown.",
+                    name=name,
+                    raw=visible(shorten(raw, 40)),
+                ),
                 rule,
-                f"Shown instead: {visible(shorten(_text(value), 40))}. Choose another with the controls.",
+                _(
+                    "Shown instead: {value}. Choose another with the controls.",
+                    value=visible(shorten(_text(value), 40)),
+                ),
             )
         raw = _text(value)
     chosen[name] = raw
@@ -215,7 +225,7 @@ def restore(slug: str | None = None) -> None:
     write(
         **{
             name: None
-            for name in {*_choices(), *st.query_params} - {"present", "convention"}
+            for name in {*_choices(), *st.query_params} - {*OF_THE_VISIT}
             if _is_read_by(name, slug)
         }
     )
@@ -223,7 +233,7 @@ def restore(slug: str | None = None) -> None:
 
 def reset_for_link(slug: str) -> dict[str, str]:
     """Forget earlier choices before a link to this page is followed as in a new visit. Return the parameters that stay: present mode and the convention."""
-    going = {name: raw for name in ("present", "convention") if (raw := peek(name))}
+    going = {name: raw for name in OF_THE_VISIT if (raw := peek(name))}
     selection.clear()
     _stale().clear()
     st.session_state.pop(_LENT, None)
@@ -270,12 +280,12 @@ def fits_link(raw: str) -> bool:
 
 def whole_number(lo: int, hi: int) -> Callable[[str], int]:
     """Return a parser of whole numbers from lo to hi; for a number outside it raises `Unusable` with the nearer end as `nearest`."""
-    return _between(int, lo, hi, f"It must be a whole number from {lo} to {hi}.")
+    return _between(int, lo, hi, _("It must be a whole number from {lo} to {hi}.", lo=lo, hi=hi))
 
 
 def real_number(lo: float, hi: float) -> Callable[[str], float]:
     """Return a parser of numbers from lo to hi; for a number outside it raises `Unusable` with the nearer end as `nearest`."""
-    return _between(float, lo, hi, f"It must be a number from {lo:g} to {hi:g}.")
+    return _between(float, lo, hi, _("It must be a number from {lo:g} to {hi:g}.", lo=lo, hi=hi))
 
 
 def one_of(options: Sequence[T], default: Any = _DEFAULT) -> Callable[[str], T]:
@@ -289,7 +299,7 @@ def one_of(options: Sequence[T], default: Any = _DEFAULT) -> Callable[[str], T]:
         if all(type(option) is int for option in options) and raw.lstrip("+-").isdecimal():
             nearest = min(options, key=lambda option: abs(option - int(raw)))  # type: ignore[operator]
         names = ", ".join(list(table)[:8]) + (", …" if len(table) > 8 else "")
-        raise Unusable(f"It must be one of: {names}.", nearest)
+        raise Unusable(_("It must be one of: {names}.", names=names), nearest)
 
     return parse
 
@@ -301,7 +311,7 @@ def some_of(options: Sequence[str], none: str) -> Callable[[str], tuple[str, ...
         wanted = {*raw.split(",")}
         kept = tuple(option for option in options if option in wanted)
         if wanted - {none, *options}:
-            raise Unusable(f"It must be of these: {', '.join(options)}.", kept)
+            raise Unusable(_("It must be of these: {options}.", options=", ".join(options)), kept)
         return kept
 
     return parse
@@ -310,7 +320,7 @@ def some_of(options: Sequence[str], none: str) -> Callable[[str], tuple[str, ...
 def yes_or_no(raw: str) -> bool:
     """Parse 1 and 0 of a link as True and False. Raises Unusable for anything else."""
     if raw not in ("0", "1"):
-        raise Unusable("It must be 1 or 0.")
+        raise Unusable(_("It must be 1 or 0."))
     return raw == "1"
 
 

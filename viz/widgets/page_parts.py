@@ -23,12 +23,13 @@ from core.serving.engine import default
 from viz import theme
 from viz.instruments.kit import origin, picture_listener
 from viz.labels import SHEET, formulas, has_index, literal
+from viz.languages import ENGLISH, using
 from viz.memo import remembered
 from viz.number_text import trimmed
 from viz.platform import run_context, static_files
 from viz.shell import links, notices, present_layout, state
 from viz.shell.page_buttons import draw_page_buttons
-from viz.shell.pages import Entry, ExhibitInfo, Page
+from viz.shell.pages import Entry, ExhibitInfo, Page, translate
 from viz.widgets import chart_table, export
 
 EQUATION, LOOKING = "The equation with these numbers", "What am I looking at"
@@ -42,6 +43,8 @@ Factory = Callable[[], Any]
 
 def title(info: Page | ExhibitInfo, *, lesson_only: bool = False, no_buttons: bool = False) -> None:
     """Draw heading, claim and the buttons of the page: `lesson_only` for one that has nothing to restore; `no_buttons` for none."""
+    if isinstance(info, Page):
+        info = translate(info)
     origin.begin(info.title, tuple(dict.fromkeys(cite.document for cite in info.cites)))
     with present_layout.head_area():
         with st.container(
@@ -313,7 +316,8 @@ def _digits(column: pd.Series) -> str:
     found = [float(value) for value in column if np.isfinite(value)]
     if 0 < max(map(abs, found), default=0) < 0.001:
         return "%.1e"
-    return f"%.{max((len(trimmed(value).partition('.')[2]) for value in found), default=0)}f"
+    with using(ENGLISH.code):
+        return f"%.{max((len(trimmed(value).partition('.')[2]) for value in found), default=0)}f"
 
 
 def table_fold(frame: pd.DataFrame | Factory, key: str) -> None:

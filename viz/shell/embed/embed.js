@@ -24,7 +24,8 @@ function tellHeight(page) {
   return () => { watch.disconnect(); clearTimeout(later); };
 }
 
-export default function ({ parentElement }) {
+export default function ({ parentElement, data }) {
+  speak(parentElement, data?.words);
   const link = parentElement.querySelector("[data-embed]"), page = document.querySelector('[data-testid="stMainBlockContainer"]');
   const point = () => { link.href = address(); };
   for (const touch of ["pointerenter", "pointerdown", "focus"]) link.addEventListener(touch, point);   // a picture changes the address without a run

@@ -13,14 +13,18 @@ from pathlib import Path
 import streamlit as st
 from streamlit.components import v2
 
+from viz.languages import _
+from viz.languages.script_words import ScriptWords, joined
 from viz.platform import security
 
 _FOLDER = Path(__file__).parent
+_HTML = '<a data-embed target="_blank" rel="noopener">Open in Attention Atlas</a>'
+_WORDS = ScriptWords(_HTML)
 _frame = v2.component(
     "atlas_embed",
-    html='<a data-embed target="_blank" rel="noopener">Open in Attention Atlas</a>',
+    html=_HTML,
     css=(_FOLDER / "embed.css").read_text("utf-8"),
-    js=(_FOLDER / "embed.js").read_text("utf-8"),
+    js=joined(_FOLDER / "embed.js"),
     isolate_styles=False,
 )
 
@@ -30,12 +34,12 @@ def embedded_page() -> Iterator[None]:
     """Draw a page inside this, and below it the link that opens the same view in the app."""
     yield
     with st.container(key="atlas-embed"):
-        _frame(key="embed")
+        _frame(key="embed", data=_WORDS.data() or None)
 
 
 def can_be_framed(slug: str) -> bool:
     """Return whether a page may be drawn in a frame; draw a sentence instead of one that leads a lecture room."""
     if slug not in security.NEVER_FRAMED:
         return True
-    st.text("A lecture room is led in a window of its own. Open the page in Attention Atlas.")
+    st.text(_("A lecture room is led in a window of its own. Open the page in Attention Atlas."))
     return False

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.errors import InputError
+from viz.languages import _, ngettext
 from viz.shell.questions.question import LecturerQuestion, require_answer
 
 MOST_STOPS, LONGEST_NAME, LONGEST_NOTE, LONGEST_ASKS = 60, 120, 4_000, 1_000
@@ -42,32 +43,32 @@ class Stop:
     asks: str = ""
 
     def __post_init__(self) -> None:
-        require_length(self.name, "The name of a stop", LONGEST_NAME)
+        require_length(self.name, _("The name of a stop"), LONGEST_NAME)
         if len(self.note) > LONGEST_NOTE:
             raise InputError(
-                f"The note has {len(self.note):,} characters.",
-                f"It has {LONGEST_NOTE:,} at most.",
-                "Shorten it, or make two stops of it.",
+                _("The note has {n:,} characters.", n=len(self.note)),
+                _("It has {most:,} at most.", most=LONGEST_NOTE),
+                _("Shorten it, or make two stops of it."),
             )
         if not (math.isfinite(self.minutes) and LEAST_MINUTES <= self.minutes <= MOST_MINUTES):
             raise InputError(
-                f"The stop takes {self.minutes:g} minutes.",
-                f"A stop takes {LEAST_MINUTES:g} to {MOST_MINUTES:g} minutes.",
-                "Change the minutes.",
+                _("The stop takes {minutes:g} minutes.", minutes=self.minutes),
+                _("A stop takes {least:g} to {most:g} minutes.", least=LEAST_MINUTES, most=MOST_MINUTES),
+                _("Change the minutes."),
             )
         if isinstance(self.question, LecturerQuestion):
             require_answer(self.question)
         if self.asks and self.question != OF_THE_PAGE:
             raise InputError(
-                "“asks” is there without a question of the page.",
-                '“asks” quotes the question of a page, so it needs question = "page".',
-                'Write question = "page", or delete “asks”.',
+                _("“asks” is there without a question of the page."),
+                _('“asks” quotes the question of a page, so it needs question = "page".'),
+                _('Write question = "page", or delete “asks”.'),
             )
         if len(self.asks) > LONGEST_ASKS:
             raise InputError(
-                f"The question quoted in “asks” has {len(self.asks):,} characters.",
-                f"It has {LONGEST_ASKS:,} at most.",
-                "Shorten “asks”, or delete it.",
+                _("The question quoted in “asks” has {n:,} characters.", n=len(self.asks)),
+                _("It has {most:,} at most.", most=LONGEST_ASKS),
+                _("Shorten “asks”, or delete it."),
             )
 
     @property
@@ -90,18 +91,18 @@ class Plan:
     about: str = ""
 
     def __post_init__(self) -> None:
-        require_length(self.title, "The title of a lesson", LONGEST_NAME)
+        require_length(self.title, _("The title of a lesson"), LONGEST_NAME)
         if len(self.about) > LONGEST_NOTE:
             raise InputError(
-                f"“About” has {len(self.about):,} characters.",
-                f"It has {LONGEST_NOTE:,} at most.",
-                "Shorten it.",
+                _("“About” has {n:,} characters.", n=len(self.about)),
+                _("It has {most:,} at most.", most=LONGEST_NOTE),
+                _("Shorten it."),
             )
         if len(self.stops) > MOST_STOPS:
             raise InputError(
-                f"The lesson has {len(self.stops)} stops.",
-                f"It has {MOST_STOPS} at most.",
-                "Make two lessons of it.",
+                ngettext("The lesson has {n} stop.", "The lesson has {n} stops.", len(self.stops)),
+                _("It has {most:,} at most.", most=MOST_STOPS),
+                _("Make two lessons of it."),
             )
 
     @property
@@ -138,8 +139,10 @@ def require_length(words: str, subject: str, longest: int) -> str:
     """Return the words. Raises InputError: they are empty or too long."""
     if not words.strip() or len(words) > longest:
         raise InputError(
-            f"{subject} has {len(words):,} characters." if words.strip() else f"{subject} is empty.",
-            f"It has 1 to {longest} characters.",
-            "Shorten it." if words.strip() else "Write some words.",
+            _("{subject} has {n:,} characters.", subject=subject, n=len(words))
+            if words.strip()
+            else _("{subject} is empty.", subject=subject),
+            _("It has 1 to {most:,} characters.", most=longest),
+            _("Shorten it.") if words.strip() else _("Write some words."),
         )
     return words

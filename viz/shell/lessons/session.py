@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from viz.languages import _, mark
 from viz.shell import answers, state
 from viz.shell.lessons.plan import Plan, Stop
 
 _OWN, _BEFORE, _TURN, _WALK, _OPENS, _CLOSES, _ADDS, _CHANGES = (
     f"atlas.lesson.{name}" for name in ("own", "before", "turn", "walk", "opens", "closes", "adds", "changes")
 )
-DEFAULT_TITLE = "My lesson"
+DEFAULT_TITLE = mark("My lesson")
 QUESTION = "lesson"
 """The beginning of the keys of the lesson's own questions."""
 
@@ -35,7 +36,7 @@ class Presentation:
 
 def collected_lesson() -> Plan:
     """Return the collected lesson, at first one without stops."""
-    return st.session_state.get(_OWN) or Plan(DEFAULT_TITLE)
+    return st.session_state.get(_OWN) or Plan(_(DEFAULT_TITLE))
 
 
 def revision() -> int:

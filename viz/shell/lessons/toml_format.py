@@ -32,6 +32,7 @@ import tomli_w
 
 from core.errors import InputError
 from viz.labels import phrase, shorten, visible
+from viz.languages import _, mark, ngettext
 from viz.shell.lessons import plan, views
 from viz.shell.lessons.plan import Ask, Plan, Stop
 from viz.shell.questions.question import Choice, Number, read_options, require_answer, write_options
@@ -41,7 +42,12 @@ MOST_BYTES, DEEPEST = 200_000, 8
 _QUESTION = ("words", "options", "answer", "low", "high", "unit", "why")
 _STOP = ("view", "name", "minutes", "optional", "note", "question", "asks")
 _LESSON = ("title", "about", "stop")
-_KINDS: dict[type, str] = {str: "a text", float: "a number", list: "a list", bool: "true or false"}
+_KINDS: dict[type, str] = {
+    str: mark("a text"),
+    float: mark("a number"),
+    list: mark("a list"),
+    bool: mark("true or false"),
+}
 
 
 class LessonError(InputError):
@@ -53,7 +59,7 @@ class LessonError(InputError):
     """
 
     def __init__(self, line: int, error: InputError) -> None:
-        super().__init__(f"Line {line}: {error.wrong}", error.rule, error.remedy)
+        super().__init__(_("Line {line}: {error}", line=line, error=error.wrong), error.rule, error.remedy)
         self.line = line
 
     def __reduce__(self) -> Any:
@@ -79,9 +85,11 @@ def loads(content: bytes | str) -> Plan:
         raise LessonError(
             line,
             InputError(
-                f"This is not valid TOML: {phrase(shorten(str(error), 100))}.",
-                "Texts are in quotation marks, a stop begins with [[stop]], and each line is NAME = VALUE.",
-                "Correct the line, or save one of the shipped lessons and use it as a pattern.",
+                _("This is not valid TOML: {error}.", error=phrase(shorten(str(error), 100))),
+                _(
+                    "Texts are in quotation marks, a stop begins with [[stop]], and each line is NAME = VALUE."
+                ),
+                _("Correct the line, or save one of the shipped lessons and use it as a pattern."),
             ),
         ) from error
     return _Reader(text, found).plan()
@@ -126,9 +134,9 @@ def _text(content: bytes | str) -> str:
         raise LessonError(
             1,
             InputError(
-                f"The file has {size:,} bytes.",
-                f"A lesson has {MOST_BYTES:,} at most.",
-                "Choose the file of a lesson, or make two lessons of it.",
+                _("The file has {size:,} bytes.", size=size),
+                _("A lesson has {most:,} at most.", most=MOST_BYTES),
+                _("Choose the file of a lesson, or make two lessons of it."),
             ),
         )
     if isinstance(content, bytes):
@@ -138,9 +146,9 @@ def _text(content: bytes | str) -> str:
             raise LessonError(
                 content[: error.start].count(b"\n") + 1,
                 InputError(
-                    f"Byte {error.start:,} is not part of a character in UTF-8.",
-                    "A lesson is a text in UTF-8.",
-                    "Save the file as UTF-8.",
+                    _("Byte {start:,} is not part of a character in UTF-8.", start=error.start),
+                    _("A lesson is a text in UTF-8."),
+                    _("Save the file as UTF-8."),
                 ),
             ) from error
     return content.replace("\r\n", "\n")
@@ -153,15 +161,15 @@ class _Reader:
         self.lines, self.document = _lines(text), document
 
     def plan(self) -> Plan:
-        self.require_names(self.document, _LESSON, "a lesson", ())
+        self.require_names(self.document, _LESSON, _("a lesson"), ())
         stops = self.value(self.document, "stop", list, (), [])
         if len(stops) > plan.MOST_STOPS:
             self.refuse(
                 ("stop", plan.MOST_STOPS),
                 InputError(
-                    f"The lesson has {len(stops)} stops.",
-                    f"It has {plan.MOST_STOPS} at most.",
-                    "Make two lessons of it.",
+                    ngettext("The lesson has {n} stop.", "The lesson has {n} stops.", len(stops)),
+                    _("It has {most:,} at most.", most=plan.MOST_STOPS),
+                    _("Make two lessons of it."),
                 ),
             )
         title, about = (
@@ -169,14 +177,14 @@ class _Reader:
             self.value(self.document, "about", str, (), ""),
         )
         self.attempt(
-            ("title",), lambda: plan.require_length(title, "The title of a lesson", plan.LONGEST_NAME)
+            ("title",), lambda: plan.require_length(title, _("The title of a lesson"), plan.LONGEST_NAME)
         )
         made = tuple(self.stop(stop, ("stop", at)) for at, stop in enumerate(stops))
         return self.attempt(("about",), lambda: Plan(title, made, about))
 
     def stop(self, table: Any, where: tuple) -> Stop:
-        table = self.table(table, where, "A stop is")
-        self.require_names(table, _STOP, "a stop", where)
+        table = self.table(table, where, _("A stop is"))
+        self.require_names(table, _STOP, _("a stop"), where)
         link, name = self.value(table, "view", str, where), self.value(table, "name", str, where)
         view = self.attempt((*where, "view"), lambda: views.parse_view(link))
         minutes, note = self.value(table, "minutes", float, where), self.value(table, "note", str, where, "")
@@ -193,8 +201,8 @@ class _Reader:
     def question(self, table: Any, where: tuple) -> Ask:
         if table is None or table == plan.OF_THE_PAGE:
             return table
-        table = self.table(table, where, "A question is the word “page” or")
-        self.require_names(table, _QUESTION, "a question", where)
+        table = self.table(table, where, _("A question is the word “page” or"))
+        self.require_names(table, _QUESTION, _("a question"), where)
         words, why = self.value(table, "words", str, where), self.value(table, "why", str, where, "")
         if "options" in table:
             options = self.value(table, "options", list, where)
@@ -202,7 +210,9 @@ class _Reader:
                 self.refuse(
                     (*where, "options"),
                     InputError(
-                        "An option is not a text.", "Each option is a text.", "Put it in quotation marks."
+                        _("An option is not a text."),
+                        _("Each option is a text."),
+                        _("Put it in quotation marks."),
                     ),
                 )
             answer = self.value(table, "answer", str, where, "")
@@ -218,9 +228,9 @@ class _Reader:
             self.refuse(
                 where,
                 InputError(
-                    f"{subject} a table, and this is not one.",
+                    _("{subject} a table, and this is not one.", subject=subject),
                     "A table has lines NAME = VALUE.",
-                    "Correct it as in one of the shipped lessons.",
+                    _("Correct it as in one of the shipped lessons."),
                 ),
             )
         return table
@@ -231,9 +241,13 @@ class _Reader:
                 self.refuse(
                     (*where, name),
                     InputError(
-                        f"“{visible(shorten(name, 40))}” is not a field of {owner}.",
-                        f"The fields are {', '.join(names)}.",
-                        "Correct the name, or delete the line.",
+                        _(
+                            "“{name}” is not a field of {owner}.",
+                            name=visible(shorten(name, 40)),
+                            owner=owner,
+                        ),
+                        _("The fields are {names}.", names=", ".join(names)),
+                        _("Correct the name, or delete the line."),
                     ),
                 )
 
@@ -244,7 +258,12 @@ class _Reader:
         value: Any = table.get(name, default)
         if value is None:
             self.refuse(
-                where, InputError(f"“{name}” is missing.", f"It is {_KINDS[kind]}.", f"Add a line {name} = …")
+                where,
+                InputError(
+                    _("“{name}” is missing.", name=name),
+                    _("It is {kind}.", kind=_(_KINDS[kind])),
+                    _("Add a line {name} = …", name=name),
+                ),
             )
         if kind is float and type(value) is int and abs(value) < 1e15:
             value = float(value)
@@ -252,7 +271,9 @@ class _Reader:
             self.refuse(
                 (*where, name),
                 InputError(
-                    f"“{name}” is not {_KINDS[kind]}.", f"It has to be {_KINDS[kind]}.", "Correct the line."
+                    _("“{name}” is not {kind}.", name=name, kind=_(_KINDS[kind])),
+                    _("It has to be {kind}.", kind=_(_KINDS[kind])),
+                    _("Correct the line."),
                 ),
             )
         return str(value).strip() if kind is str and name != "note" else value
@@ -301,9 +322,9 @@ def _refuse_depth(text: str) -> None:
             raise LessonError(
                 bare[: found.start()].count("\n") + 1,
                 InputError(
-                    "A name has too many parts.",
-                    f"A name has at most {DEEPEST} dots.",
-                    "Correct the line.",
+                    _("A name has too many parts."),
+                    _("A name has at most {most} dots.", most=DEEPEST),
+                    _("Correct the line."),
                 ),
             )
 

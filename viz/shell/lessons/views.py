@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from core.errors import InputError
 from viz.labels import shorten, visible
+from viz.languages import _
 from viz.shell import pages, state
 from viz.shell.pages import Entry, ExhibitInfo
 
@@ -22,7 +23,7 @@ LONGEST = 8_000
 """Characters of a link at most."""
 SHARED = ("viz.widgets", "viz.workspace.shared", "viz.course.shared", "viz.course.kit")
 """Packages of controls that several pages share."""
-PRESENTATION_PARAMS = ("present",)
+PRESENTATION_PARAMS = ("present", "lang")
 """Parameters for the way a view is shown, which are not saved with a lesson."""
 _TEXT = re.compile(r"""(?<=["'}])[a-z_.]{1,60}(?=["'{])""")
 """A text in a source that may be a name, between its quotes; of an f-string what is between its braces."""
@@ -52,14 +53,14 @@ def parse_view(link: str) -> View:
     Raises:
         InputError: this is not a page of the atlas, it does not have a parameter, or it refuses a value.
     """
-    path, _, query = link.strip().partition("?")
+    path, _mark, query = link.strip().partition("?")
     slug = path.removeprefix("/") or pages.HOME
     entry = next((entry for entry in pages.discover() if entry.slug == slug), None)
     if entry is None or len(link) > LONGEST:
         raise InputError(
-            f"“{_shorten_visibly(link)}” is not a page of the atlas.",
-            "A view is written as PAGE?NAME=VALUE, without an address in front, as in masks?masks.step=2.",
-            "Open the view in the atlas, and copy the part of the address after its last /.",
+            _("“{link}” is not a page of the atlas.", link=_shorten_visibly(link)),
+            _("A view is written as PAGE?NAME=VALUE, without an address in front, as in masks?masks.step=2."),
+            _("Open the view in the atlas, and copy the part of the address after its last /."),
         )
     found = {
         name: raw for name, raw in parse_qsl(query, keep_blank_values=True) if name not in PRESENTATION_PARAMS
@@ -86,25 +87,32 @@ def _require_valid(entry: Entry, name: str, raw: str) -> None:
         not own or own.partition(".")[0] not in _names(entry)
     ):
         raise InputError(
-            f"The page {entry.slug} has no parameter “{_shorten_visibly(name)}”.",
-            f"A parameter begins with the name of the page, {entry.slug}., or is shared by pages: "
-            f"{', '.join(one for one in state.CARRIED if one not in PRESENTATION_PARAMS)}.",
-            "Choose the view in the atlas, and copy its link.",
+            _("The page {slug} has no parameter “{name}”.", slug=entry.slug, name=_shorten_visibly(name)),
+            _(
+                "A parameter begins with the name of the page, {slug}., or is shared by pages: {names}.",
+                slug=entry.slug,
+                names=", ".join(one for one in state.CARRIED if one not in PRESENTATION_PARAMS),
+            ),
+            _("Choose the view in the atlas, and copy its link."),
         )
     if not state.fits_link(raw):
         raise InputError(
-            f"The value of {_shorten_visibly(name)} has {len(raw):,} characters.",
-            f"It has {state.LONGEST:,} at most.",
-            "Shorten it.",
+            _("The value of {name} has {n:,} characters.", name=_shorten_visibly(name), n=len(raw)),
+            _("It has {most:,} at most.", most=state.LONGEST),
+            _("Shorten it."),
         )
     if rule := _rule(entry, name):
         try:
             rule(raw)
         except ValueError as error:
             raise InputError(
-                f"The link has {_shorten_visibly(name)}={_shorten_visibly(raw)}, which the page cannot show.",
-                getattr(error, "rule", "The value is one that the page offers."),
-                "Choose the value on the page, and copy its link.",
+                _(
+                    "The link has {name}={raw}, which the page cannot show.",
+                    name=_shorten_visibly(name),
+                    raw=_shorten_visibly(raw),
+                ),
+                getattr(error, "rule", _("The value is one that the page offers.")),
+                _("Choose the value on the page, and copy its link."),
             ) from error
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz.labels import literal
+from viz.languages import _, mark
 from viz.shell.questions.question import (
     LONGEST_OPTION,
     LONGEST_UNIT,
@@ -22,7 +23,7 @@ from viz.shell.questions.question import (
     write_options,
 )
 
-OPTIONS = "Options, one per line; put * before the right one"
+OPTIONS = mark("Options, one per line; put * before the right one")
 _LONGEST_LINES = (MOST_OPTIONS + 8) * (LONGEST_OPTION + 4)
 
 
@@ -33,19 +34,25 @@ def draw_choice(key: str, question: Choice | None = None, *, poll: bool) -> Call
     """
     words = _words(key, question.words if question else "")
     lines = st.text_area(
-        OPTIONS,
+        _(OPTIONS),
         "\n".join(write_options(question)) if question else "",
         height=110,
         max_chars=_LONGEST_LINES,
-        placeholder="yes\n* no",
-        help="Several options may be right: put * before each. An option that itself begins with * is written \\\\*.",
+        placeholder=_("yes\n* no"),
+        help=_(
+            "Several options may be right: put * before each. An option that itself begins with * is written \\\\*."
+        ),
         key=f"{key}.options",
     )
     options, right = read_options(filter(str.strip, lines.splitlines()))
     if options:
-        listed = " · ".join(f"**{literal(o)}** (right)" if o in right else literal(o) for o in options)
-        missing = "" if right else "  \nNo option is marked as right" + (": a poll." if poll else " yet.")
-        st.caption(listed + missing)
+        listed = " · ".join(
+            _("**{option}** (right)", option=literal(o)) if o in right else literal(o) for o in options
+        )
+        missing = (
+            _("No option is marked as right: a poll.") if poll else _("No option is marked as right yet.")
+        )
+        st.caption(listed if right else f"{listed}  \n{missing}")
     why = _explanation(key, question.explanation if question else "")
     return lambda: Choice(words, options, right, why)
 
@@ -55,22 +62,22 @@ def number(key: str, question: Number | None = None, *, poll: bool) -> Callable[
     words = _words(key, question.words if question else "")
     now = question or Number("?", 0, 100)
     columns = st.columns(4)
-    low = columns[0].number_input("From", value=float(now.low), format="%g", key=f"{key}.low")
-    high = columns[1].number_input("To", value=float(now.high), format="%g", key=f"{key}.high")
+    low = columns[0].number_input(_("From"), value=float(now.low), format="%g", key=f"{key}.low")
+    high = columns[1].number_input(_("To"), value=float(now.high), format="%g", key=f"{key}.high")
     right = columns[2].number_input(
-        "Right (optional)" if poll else "Right",
+        _("Right (optional)") if poll else _("Right"),
         value=None if now.right is None else float(now.right),
         format="%g",
         key=f"{key}.right",
     )
-    unit = columns[3].text_input("Unit", now.unit, max_chars=LONGEST_UNIT, key=f"{key}.unit").strip()
+    unit = columns[3].text_input(_("Unit"), now.unit, max_chars=LONGEST_UNIT, key=f"{key}.unit").strip()
     why = _explanation(key, question.explanation if question else "")
     return lambda: Number(words, low, high, right, unit, why)
 
 
 def _words(key: str, text: str) -> str:
-    return st.text_input("Your question", text, max_chars=LONGEST_WORDS, key=f"{key}.words").strip()
+    return st.text_input(_("Your question"), text, max_chars=LONGEST_WORDS, key=f"{key}.words").strip()
 
 
 def _explanation(key: str, text: str) -> str:
-    return st.text_input("Explanation, shown after the answer", text, key=f"{key}.why").strip()
+    return st.text_input(_("Explanation, shown after the answer"), text, key=f"{key}.why").strip()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from core.errors import InputError
 from viz.classroom.ask import AnswerFormat, Question
+from viz.languages import _, ngettext
 
 LONGEST_WORDS, LONGEST_OPTION, LONGEST_REASON, LONGEST_UNIT = 480, 200, 4_000, 20
 MOST_OPTIONS = 12
@@ -32,26 +33,26 @@ class Choice:
     def __post_init__(self) -> None:
         _require_words(self.words, self.explanation)
         for number, option in enumerate(self.options, 1):
-            require(option, f"Option {number}", LONGEST_OPTION)
+            require(option, _("Option {number}", number=number), LONGEST_OPTION)
         twice = [option for option in dict.fromkeys(self.options) if self.options.count(option) > 1]
         if twice:
             raise InputError(
-                f"The option “{twice[0]}” is there twice.",
-                "Each option is different from the others.",
-                "Change one of the two, or delete it.",
+                _("The option “{option}” is there twice.", option=twice[0]),
+                _("Each option is different from the others."),
+                _("Change one of the two, or delete it."),
             )
         if not 2 <= len(self.options) <= MOST_OPTIONS:
             raise InputError(
-                f"The question has {_count(self.options)}.",
-                f"It needs 2 to {MOST_OPTIONS}, one per line.",
-                "Add an option." if len(self.options) < 2 else "Delete some.",
+                _("The question has {options}.", options=_count(self.options)),
+                _("It needs 2 to {most}, one per line.", most=MOST_OPTIONS),
+                _("Add an option.") if len(self.options) < 2 else _("Delete some."),
             )
         for answer in self.right:
             if answer not in self.options:
                 raise InputError(
-                    f"The answer “{answer}” is not one of the options.",
-                    "The right option is written exactly as in the list of options.",
-                    f"Put {MARK} before the right option.",
+                    _("The answer “{answer}” is not one of the options.", answer=answer),
+                    _("The right option is written exactly as in the list of options."),
+                    _("Put {mark} before the right option.", mark=MARK),
                 )
 
     @property
@@ -83,18 +84,23 @@ class Number:
     def __post_init__(self) -> None:
         _require_words(self.words, self.explanation)
         if self.unit:
-            require(self.unit, "The unit", LONGEST_UNIT)
+            require(self.unit, _("The unit"), LONGEST_UNIT)
         if not (math.isfinite(self.high - self.low) and self.low < self.high):
             raise InputError(
-                f"No number lies between {self.low:g} and {self.high:g}.",
-                "The first number is the smaller one.",
-                "Change the two ends.",
+                _("No number lies between {low:g} and {high:g}.", low=self.low, high=self.high),
+                _("The first number is the smaller one."),
+                _("Change the two ends."),
             )
         if self.right is not None and not self.low <= self.right <= self.high:
             raise InputError(
-                f"The right answer {self.right:g} is not between {self.low:g} and {self.high:g}.",
-                "Only numbers from the first to the second can be guessed.",
-                "Change the answer, or the two ends.",
+                _(
+                    "The right answer {right:g} is not between {low:g} and {high:g}.",
+                    right=self.right,
+                    low=self.low,
+                    high=self.high,
+                ),
+                _("Only numbers from the first to the second can be guessed."),
+                _("Change the answer, or the two ends."),
             )
 
     @property
@@ -155,9 +161,9 @@ def require_answer(question: LecturerQuestion) -> LecturerQuestion:
     if question.truth is None:
         choice = isinstance(question, Choice)
         raise InputError(
-            "No option is marked as right." if choice else "The right number is missing.",
-            "A question of a lesson has a right answer.",
-            f"Put {MARK} before the right option." if choice else "Write the right number.",
+            _("No option is marked as right.") if choice else _("The right number is missing."),
+            _("A question of a lesson has a right answer."),
+            _("Put {mark} before the right option.", mark=MARK) if choice else _("Write the right number."),
         )
     return question
 
@@ -169,19 +175,25 @@ def require(words: str, subject: str, longest: int) -> str:
         InputError: they are empty, or longer than `longest` characters.
     """
     if not words.strip():
-        raise InputError(f"{subject} is empty.", f"It has 1 to {longest:,} characters.", "Write some words.")
+        raise InputError(
+            _("{subject} is empty.", subject=subject),
+            _("It has 1 to {most:,} characters.", most=longest),
+            _("Write some words."),
+        )
     if len(words) > longest:
         raise InputError(
-            f"{subject} has {len(words):,} characters.", f"It has {longest:,} at most.", "Shorten it."
+            _("{subject} has {n:,} characters.", subject=subject, n=len(words)),
+            _("It has {most:,} at most.", most=longest),
+            _("Shorten it."),
         )
     return words
 
 
 def _require_words(words: str, explanation: str) -> None:
-    require(words, "The question", LONGEST_WORDS)
+    require(words, _("The question"), LONGEST_WORDS)
     if explanation:
-        require(explanation, "The explanation", LONGEST_REASON)
+        require(explanation, _("The explanation"), LONGEST_REASON)
 
 
 def _count(options: tuple[str, ...]) -> str:
-    return "no options" if not options else "1 option" if len(options) == 1 else f"{len(options)} options"
+    return ngettext("{n} option", "{n} options", len(options)) if options else _("no options")

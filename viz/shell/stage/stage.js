@@ -85,8 +85,8 @@ const notes = () => document.querySelector(".lesson-bar:not([hidden]) [data-act=
 
 /** The menu of Present: each entry is [what it does, key, act, whether it is there]. The browser shuts it by Escape and by a press elsewhere. */
 function menu(entries) {
-  const list = made("div", { role: "menu", "aria-label": "Present", popover: "auto", "data-menu": "" });
-  const opener = made("button", { type: "button", title: "Menu", "aria-label": "Menu of Present", "aria-haspopup": "menu", "aria-expanded": "false" }, "\u22ef");
+  const list = made("div", { role: "menu", "aria-label": say("Present"), popover: "auto", "data-menu": "" });
+  const opener = made("button", { type: "button", title: say("Menu"), "aria-label": say("Menu of Present"), "aria-haspopup": "menu", "aria-expanded": "false" }, "\u22ef");
   opener.popoverTargetElement = list;
   for (const [words, key, act, there = () => true] of entries) {
     const entry = made("button", { type: "button", role: "menuitem", tabindex: "-1", "aria-keyshortcuts": key }, words, made("kbd", { "aria-hidden": "true" }, key === "Escape" ? "Esc" : key));
@@ -124,6 +124,9 @@ function rail(parentElement, arrows, entries) {
 // ---------------------------------------------------------------- listening
 
 export default function ({ parentElement, data, setTriggerValue }) {
+  document.documentElement.lang = data?.lang ?? "en";
+  document.documentElement.dir = data?.dir ?? "ltr";
+  speak(parentElement, data?.words);
   globalThis.atlasLink = true;   // a picture on this page has an address (copies.js)
   calmHistory();
   followTranslator();
@@ -150,11 +153,11 @@ export default function ({ parentElement, data, setTriggerValue }) {
   document.addEventListener("keydown", once, true);
   document.addEventListener("pointerdown", pointed, true);
   if (!presenting) fill(false);
-  rail(parentElement, presenting && data.walks ? [["\u2039", "Back", "ArrowLeft", () => go(-1)], ["\u203a", "Next", "ArrowRight", () => go(1)]] : [], presenting ? [
-    ["The picture in the whole window", "F", () => fill(!whole())],
-    ["Notes of the lesson", "", () => notes()?.click(), () => Boolean(notes())],
-    ["The list of keys", "?", () => parentElement.querySelector("[data-keys]").showModal()],
-    ["Leave Present", "Escape", () => setTriggerValue("leave", true)],
+  rail(parentElement, presenting && data.walks ? [["\u2039", say("Back"), "ArrowLeft", () => go(-1)], ["\u203a", say("Next"), "ArrowRight", () => go(1)]] : [], presenting ? [
+    [say("The picture in the whole window"), "F", () => fill(!whole())],
+    [say("Notes of the lesson"), "", () => notes()?.click(), () => Boolean(notes())],
+    [say("The list of keys"), "?", () => parentElement.querySelector("[data-keys]").showModal()],
+    [say("Leave Present"), "Escape", () => setTriggerValue("leave", true)],
   ] : []);
   const stops = [...(presenting ? [keepScaled(), keepPointed()] : []), keepNamed(), keepShut(), keepFocus(), keepComplete(), () => document.removeEventListener("keydown", once, true), () => document.removeEventListener("pointerdown", pointed, true)];
   listening.set(parentElement, stops);

@@ -11,21 +11,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from streamlit.components import v2
 
 from viz.labels import literal
+from viz.languages import ENGLISH, _, current, script_words
+from viz.languages.script_words import ScriptWords
 from viz.platform import scripts
 from viz.shell import links, pages, present_layout, progress, state
 from viz.shell.pages import Entry, ExhibitInfo
 
 _FOLDER = Path(__file__).parent
+_HTML = '<nav data-stage aria-label="Present"></nav>' + (_FOLDER / "keys.html").read_text("utf-8")
+_WORDS = ScriptWords(_HTML, _FOLDER / "stage.js")
 _stage = v2.component(
     "atlas_stage",
-    html='<nav data-stage aria-label="Present"></nav>' + (_FOLDER / "keys.html").read_text("utf-8"),
+    html=_HTML,
     js=scripts.register(
         "stage",
+        script_words.SCRIPT,
         *(
             _FOLDER / name
             for name in (
@@ -59,7 +65,8 @@ def stage(entry: Entry) -> Iterator[None]:
     with st.container(key="atlas-stage"):
         _stage(
             key="stage",
-            data={"presenting": state.presenting(), "walks": isinstance(entry.info, ExhibitInfo)},
+            data={"presenting": state.presenting(), "walks": isinstance(entry.info, ExhibitInfo)}
+            | _language(),
             on_leave_change=_leave,
         )
         if state.presenting():
@@ -73,6 +80,12 @@ def stage(entry: Entry) -> Iterator[None]:
         progress.sync_with_browser()
     else:
         yield
+
+
+def _language() -> dict[str, Any]:
+    """Return the language for the browser, whose page is in English without it."""
+    now = current()
+    return {} if now is ENGLISH else {"lang": now.code, "dir": now.direction, **_WORDS.data()}
 
 
 def _leave() -> None:
@@ -95,5 +108,5 @@ def _foot(entry: Entry) -> None:
             with st.container(key=f"exhibit-{name}", width="content", gap=None):
                 links.page_link(
                     other.slug if other else "course",
-                    arrows.format(literal(other.info.title if other else "Course")),
+                    arrows.format(literal(other.info.title if other else _("Course"))),
                 )

@@ -15,10 +15,12 @@ import core
 from core.checkpoints.manifest import read_manifest, shipped_folder
 from viz import limits
 from viz.labels import literal
+from viz.languages import ENGLISH, _, current
 from viz.number_text import megabytes
 from viz.platform import start
+from viz.shell import language
 from viz.shell.pages import Page
-from viz.widgets import page_parts
+from viz.widgets import controls, page_parts
 
 PAGE = Page(
     title="About",
@@ -88,6 +90,7 @@ def training_sources() -> tuple[tuple[str, tuple[str, ...]], ...]:
 def page() -> None:
     """Draw promises, privacy, make, licences and citation."""
     page_parts.title(PAGE, lesson_only=True)
+    _choose_language()
     made = compute()
     left, right = st.columns(2, gap="large")
     with left:
@@ -127,6 +130,17 @@ def page() -> None:
     st.table(pd.DataFrame(made.libraries, columns=["Library", "Version", "Licence"]).set_index("Library"))
     fonts = "; ".join(f"**{name}** ({who}, [licence](app/static/{file}))" for name, who, file in FONTS)
     st.markdown(f"Fonts, all under the SIL Open Font License 1.1: {fonts}.")
+
+
+def _choose_language() -> None:
+    names = {each.code: each.name for each in language.choices()}
+    controls.segmented(_("Language"), names, language.NAME, ENGLISH.code, names.__getitem__)
+    if current() is not ENGLISH:
+        st.caption(
+            _(
+                "Translated so far: menus, questions, notices. The rest is in English, and each model reads its own language."
+            )
+        )
 
 
 def running() -> list[str]:

@@ -4,6 +4,7 @@ const EVENTS = { "attention-atlas-hover": "hover", "attention-atlas-word": "word
 const BETWEEN = 80;   // milliseconds from one touch that is sent to the next
 
 export default function ({ parentElement, data, setTriggerValue }) {
+  speak(parentElement, data.words);
   const bar = parentElement.querySelector(".room-bar"), part = (name) => bar.querySelector(`[data-part=${name}]`);
   const base = new URL(data.home, location.origin).href, room = `${base}room/${data.code}`;
   const before = lives.get(bar);
@@ -33,18 +34,18 @@ export default function ({ parentElement, data, setTriggerValue }) {
       if (now !== life.own) { life.own = now; life.setTriggerValue("news", Date.now()); }
     },
     people({ joined, answered, asked, first, sentences }) {
-      part("people").textContent = `${joined} joined`;
-      part("answered").textContent = first ? `${answered} of ${first} answered again` : `${answered} answered`;
+      part("people").textContent = say("{n} joined", { n: joined });
+      part("answered").textContent = first ? say("{n} of {all} answered again", { n: answered, all: first }) : say("{n} answered", { n: answered });
       part("again").hidden = !asked || !answered || first > 0;
       part("answered").hidden = part("reveal").hidden = !asked;
-      part("sentences").textContent = sentences === 1 ? "1 sentence" : `${sentences} sentences`;
+      part("sentences").textContent = sentences === 1 ? say("1 sentence") : say("{n} sentences", { n: sentences });
       part("sentences").hidden = !sentences;
       part("reveal").disabled = !answered && !first;
       const now = `${joined} ${sentences}`;
       if (life.news && life.heard && life.heard !== now) life.setTriggerValue("news", Date.now());
       life.heard = now;
     },
-    pause({ paused }) { part("pause").setAttribute("aria-pressed", String(paused)); part("pause").textContent = paused ? "Go on" : "Pause"; },
+    pause({ paused }) { part("pause").setAttribute("aria-pressed", String(paused)); part("pause").textContent = paused ? say("Go on") : say("Pause"); },
     waits({ waits }) { part("waits").hidden = !waits; },
     command: (told) => acts[told.act]?.(told),
     end() { stream?.close(); life.setTriggerValue("news", Date.now()); },

@@ -12,6 +12,7 @@ from streamlit.components import v2
 
 from viz.classroom.room import Room
 from viz.course.sheets.kinds import exercise_kinds_of_page
+from viz.languages.script_words import ScriptWords, joined
 from viz.shell import notices, present_layout, state
 from viz.shell.pages import Entry, ExhibitInfo
 from viz.shell.room_bar import lecture
@@ -19,18 +20,22 @@ from viz.workspace.lecture_room import own_question
 
 _ASKS = "atlas.room.asks"
 _FOLDER = Path(__file__).parent
-_bar = v2.component(
-    "atlas_room",
-    html='<div class="room-bar" role="region" aria-label="Lecture room"><b data-part="code"></b><span data-part="people"></span>'
+_HTML = (
+    '<div class="room-bar" role="region" aria-label="Lecture room"><b data-part="code"></b><span data-part="people"></span>'
     '<span data-part="answered" hidden></span><span data-part="sentences" hidden></span>'
     '<span data-part="waits" role="status" hidden>waits for the server</span>'
     '<button type="button" data-part="ask" title="Ask the room a question of your own about this picture">Ask</button>'
     '<button type="button" data-part="again" hidden title="Discuss in pairs, then everybody answers again; the answers stay hidden">Vote again</button>'
     '<button type="button" data-part="reveal" hidden title="Close the question and show the answers">Reveal</button>'
     '<button type="button" data-part="pause" aria-pressed="false" title="Dim the screens of those who follow">Pause</button>'
-    '<a data-part="control" target="_blank" rel="noopener" title="For you alone: answers so far, sentences, notes and clock">Control</a></div>',
+    '<a data-part="control" target="_blank" rel="noopener" title="For you alone: answers so far, sentences, notes and clock">Control</a></div>'
+)
+_WORDS = ScriptWords(_HTML, _FOLDER / "bar.js")
+_bar = v2.component(
+    "atlas_room",
+    html=_HTML,
     css=(_FOLDER / "bar.css").read_text("utf-8"),
-    js=(_FOLDER / "bar.js").read_text("utf-8"),
+    js=joined(_FOLDER / "bar.js"),
     isolate_styles=False,
 )
 
@@ -63,6 +68,7 @@ def _show() -> None:
                 "home": app_path(),
                 "news": state.page() == lecture.PAGE,
                 "own": _own_question_state(room),
+                **_WORDS.data(),
             },
             on_ask_change=_ask,
             on_reveal_change=_reveal,

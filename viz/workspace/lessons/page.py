@@ -15,6 +15,7 @@ from core.errors import InputError
 from viz.course.sheets.kinds import exercise_kinds_of_page
 from viz.export import record, site
 from viz.labels import SHEET, formulas, literal
+from viz.languages import _
 from viz.number_text import MEGA, in_minutes, megabytes
 from viz.shell import answers, errors, links, notices, state
 from viz.shell.lessons import plan, session, toml_format, views
@@ -299,7 +300,7 @@ def _collected(lesson: Plan) -> None:
             "Discard lesson",
             key="lessons.anew",
             on_click=session.replace_lesson,
-            args=(Plan(session.DEFAULT_TITLE),),
+            args=(Plan(_(session.DEFAULT_TITLE)),),
             icon=":material/delete:",
         )
         st.markdown(f":gray[{_many(lesson)}]", width="content")

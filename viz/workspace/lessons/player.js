@@ -28,7 +28,7 @@ function remember({ turn, own, walk, text }, life) {
 /** How long the lesson runs, and what the plan says of it. */
 function clock({ from, until, minutes: whole }, seconds) {
   const late = seconds - until * 60;
-  return { run: `${minutes(seconds)} / ${whole}:00`.replace(/(\d+)\.5:00/, "$1:30"), late: late > 0, plan: late > 0 ? `${minutes(late)} behind the plan` : `This stop: minute ${from} to ${until}` };
+  return { run: `${minutes(seconds)} / ${whole}:00`.replace(/(\d+)\.5:00/, "$1:30"), late: late > 0, plan: late > 0 ? say("{time} behind the plan", { time: minutes(late) }) : say("This stop: minute {from} to {until}", { from, until }) };
 }
 
 /** The channel to the window of notes; its name is kept with the tab, so that two tabs with lessons do not mix. */
@@ -56,12 +56,12 @@ function draw(part, { data, life }) {
   if (!walk) { clearInterval(life.ticks); life.channel?.postMessage({ stop: null }); return; }
   const many = walk.stops.length, channel = channelOf(life), place = `${walk.at + 1} / ${many}`;
   part("where").textContent = data.presenting ? place : `${data.away ? "\u21a9 " : ""}${place}  ${walk.stops[walk.at]}`;
-  part("where").title = data.away ? "Back to this stop" : `${walk.title}: open this stop anew`;
+  part("where").title = data.away ? say("Back to this stop") : say("{title}: open this stop again", { title: walk.title });
   part("act=back").disabled = !data.ended && walk.at === 0;
   part("act=next").disabled = data.ended;
   for (const name of ["title", "note"]) { part(name).textContent = walk[name]; part(name).hidden = !walk[name]; }
-  part("name").textContent = walk.stops[walk.at] + (walk.optional ? " (may be skipped)" : "");
-  part("next").textContent = walk.next ? `Next: ${walk.next.name}${walk.next.optional ? " (may be skipped)" : ""}` : "Next: the end, with what was shown, exercises and answers.";
+  part("name").textContent = walk.stops[walk.at] + (walk.optional ? ` ${say("(may be skipped)")}` : "");
+  part("next").textContent = walk.next ? `${say("Next: {name}", { name: walk.next.name })}${walk.next.optional ? ` ${say("(may be skipped)")}` : ""}` : say("Next: the end, with what was shown, exercises and answers.");
   part("window").href = `${data.home}room/notes#${life.name}`;
   part("window").hidden = Boolean(data.room);
   part("room").hidden = !data.room;
@@ -70,7 +70,7 @@ function draw(part, { data, life }) {
     const said = clock(walk, Math.max(0, Date.now() / 1000 - walk.began - life.ahead));
     part("clock").textContent = said.run;
     const asks = (walk.of_page && !data.away && onPage()) || walk.asks;
-    part("asks").textContent = asks ? `Question: ${asks}` : "";
+    part("asks").textContent = asks ? say("Question: {question}", { question: asks }) : "";
     part("asks").hidden = !asks;
     part("plan").textContent = `${said.run}. ${said.plan}.`;
     for (const name of ["clock", "plan"]) part(name).classList.toggle("late", said.late);
@@ -88,6 +88,7 @@ const typing = (event) => {
 };
 
 export default function ({ parentElement, data, setTriggerValue }) {
+  speak(parentElement, data.words);
   const bar = parentElement.querySelector("[data-part=bar]"), part = (name) => parentElement.querySelector(name.includes("=") ? `[data-${name}]` : `[data-part=${name}]`);
   const life = lives.get(bar) ?? {};
   lives.set(bar, life);

@@ -14,6 +14,8 @@ from streamlit.components import v2
 
 from core.errors import InputError
 from viz.labels import literal
+from viz.languages import _, script_words
+from viz.languages.script_words import ScriptWords
 from viz.platform import scripts
 from viz.shell import links, notices, state
 from viz.shell.lessons import session, toml_format, views
@@ -30,10 +32,12 @@ from viz.workspace.lessons import form
 END_PAGE = "lessons"
 """The page that a lesson ends on."""
 _FOLDER = Path(__file__).parent
+_HTML = (_FOLDER / "player.html").read_text("utf-8")
+_WORDS = ScriptWords(_HTML, _FOLDER / "player.js")
 _walked = v2.component(
     "atlas_lesson",
-    html=(_FOLDER / "player.html").read_text("utf-8"),
-    js=scripts.register("lesson", _FOLDER / "player.css", _FOLDER / "player.js"),
+    html=_HTML,
+    js=scripts.register("lesson", script_words.SCRIPT, _FOLDER / "player.css", _FOLDER / "player.js"),
     isolate_styles=False,
 )
 
@@ -133,6 +137,7 @@ def _bar(entry: Entry) -> None:
                 "presenting": state.presenting(),
                 "now": time.time() if walk else 0,
                 "room": f"{bar.app_path()}room/{leads[0].code}/presenter" if leads and walk else "",
+                **(_WORDS.data() if walk else {}),
             },
             on_kept_change=_restore,
             on_go_change=_go,
@@ -158,7 +163,7 @@ def _restore() -> None:
         try:
             session.adopt_stored_lesson(toml_format.loads(own))
         except InputError as error:  # it stays in the browser until another lesson is collected
-            st.toast(literal(f"The lesson stored in this browser cannot be read. {error}"))
+            st.toast(literal(_("The lesson stored in this browser cannot be read. {error}", error=error)))
     walk = message.get("walk")
     if isinstance(walk, dict) and session.presentation() is None:
         with suppress(InputError):

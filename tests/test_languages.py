@@ -1,0 +1,311 @@
+"""Strings of the screen go through the catalogues: how many of each package do not yet, and whether the catalogues are whole.
+
+A count may fall at any time and may not rise; `python tests/test_languages.py` prints all counts, with a package its places.
+"""
+
+from __future__ import annotations
+
+import ast
+import gettext
+import re
+import string
+import sys
+from collections.abc import Iterator
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from viz import languages
+from viz.languages import LANGUAGES, extract, pseudo
+
+ROOT = Path(__file__).resolve().parents[1]
+BARE = {
+    "viz/__init__.py": 1,
+    "viz/charts": 19,
+    "viz/classroom": 80,
+    "viz/course": 3637,
+    "viz/export": 12,
+    "viz/instruments": 121,
+    "viz/limits.py": 2,
+    "viz/platform": 23,
+    "viz/sources.py": 3,
+    "viz/theme.py": 3,
+    "viz/uploads": 44,
+    "viz/widgets": 63,
+    "viz/workspace": 1498,
+}
+"""How many strings of a package, or a file of `viz` itself, may still be prose that no catalogue has."""
+WORD = re.compile(r"[“„‘\"'(*]*[^\W\d_]+(?:['’-][^\W\d_]+)*[”“’\"'),.;:?!*…]*")
+CODE = re.compile(r"[<{;=\\]|\w_\w|::|^\W*$")
+SENTENCE = re.compile(r"[A-Z][a-z]+ [a-z]+ [a-z]+")
+THROUGH = {"_", "ngettext", "mark", "Page", "ScriptWords"}
+"""Calls whose strings the catalogues have."""
+QUIET = {
+    "PageError",
+    "ValueError",
+    "TypeError",
+    "RuntimeError",
+    "KeyError",
+    "SystemExit",
+    "AssertionError",
+} | {
+    "compile",
+    "info",
+    "warning",
+    "critical",
+    "exception",
+    "debug",
+    "add_argument",
+    "ArgumentParser",
+    "print",
+}
+"""Calls whose strings only programmers read, and who started the server."""
+DRAWING = {
+    "button",
+    "caption",
+    "checkbox",
+    "download_button",
+    "header",
+    "link_button",
+    "markdown",
+    "multiselect",
+} | {
+    "number_input",
+    "page_link",
+    "pills",
+    "popover",
+    "radio",
+    "segmented_control",
+    "select_slider",
+    "selectbox",
+    "slider",
+    "subheader",
+    "tabs",
+    "text",
+    "text_area",
+    "text_input",
+    "title",
+    "toggle",
+}
+"""Functions of Streamlit whose first argument is on the screen, be it one word."""
+
+
+def function_name(node: ast.Call) -> str:
+    """Return the last part of the name of a function that is called."""
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
+
+
+def literal_text(node: ast.AST) -> str:
+    """Return the text of a string or an f-string, 0 in place of what is filled in; "" for any other node."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "0" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def prose(text: str) -> bool:
+    """Return whether a text has two words of a language, not only our name, and looks like no code.
+
+    >>> prose("Draw again"), prose("draw"), prose("a_b = c d"), prose("<b>It is bold now</b>")
+    (True, False, False, True)
+    """
+    if CODE.search(text) and not SENTENCE.search(text):
+        return False
+    words = text.replace("Attention Atlas", "").split()
+    return sum(bool(WORD.fullmatch(word)) for word in words) >= 2
+
+
+def bare_strings(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the strings below a node that are prose, or drawn, and go through no catalogue.
+
+    >>> source = 'st.button("Draw"); st.text(_("Draw")); x = f"{n} more words"; raise ValueError("not seen by anybody")'
+    >>> [ast.unparse(each) for each in bare_strings(ast.parse(source))]
+    ["'Draw'", "f'{n} more words'"]
+    """
+    if isinstance(node, ast.Call):
+        name = function_name(node)
+        if name in THROUGH | QUIET:
+            return
+        if name in DRAWING and isinstance(node.func, ast.Attribute) and node.args:
+            text = literal_text(node.args[0])
+            if re.search(r"[^\W\d_]{3}", text) and not prose(text) and not re.match(r":\w+|\*\*0", text):
+                yield node.args[0]
+    elif isinstance(node, ast.Constant | ast.JoinedStr):
+        if prose(literal_text(node)):
+            yield node
+        for part in getattr(node, "values", ()):
+            if isinstance(part, ast.FormattedValue):
+                yield from bare_strings(part.value)
+        return
+    elif is_silent(node):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from bare_strings(child)
+
+
+def is_silent(node: ast.AST) -> bool:
+    """Return whether a node is a docstring, a comparison, or the HTML of a component."""
+    if isinstance(node, ast.Assign):
+        return ast.unparse(node.targets[0]) == extract.HTML_NAME
+    return isinstance(node, ast.Compare) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
+
+
+def package(path: Path) -> str:
+    """Return the package of a file, `viz/shell`, or the file itself where it is none's."""
+    parts = path.relative_to(ROOT).parts
+    return "/".join(parts[:2])
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """Return the files of `viz`, parsed."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted((ROOT / "viz").rglob("*.py"))}
+
+
+@cache
+def survey() -> dict[str, list[str]]:
+    """Return the places of bare strings by package."""
+    places: dict[str, list[str]] = {}
+    for path, tree in trees().items():
+        lines = places.setdefault(package(path), [])
+        for node in bare_strings(tree):
+            lines.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)[:120]}")  # type: ignore[attr-defined]
+    return places
+
+
+def test_no_string_is_added_that_the_catalogues_do_not_have() -> None:
+    grown = {name: lines for name, lines in survey().items() if len(lines) > BARE.get(name, 0)}
+    assert not grown, "".join(
+        f"\n{name}: {len(lines)} bare strings, {BARE.get(name, 0)} allowed (write _() of viz.languages):\n"
+        + "\n".join(lines)
+        for name, lines in grown.items()
+    )
+
+
+def test_messages_are_looked_up_when_they_are_drawn() -> None:
+    """A call while a module is imported would keep the language of whoever came first; a name `_` of its own would hide the function."""
+    early, hidden = [], []
+    for path, tree in trees().items():
+        if "viz.languages import" not in path.read_text("utf-8"):
+            continue
+        functions = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        ]
+        inside = {id(node) for function in functions for part in _bodies(function) for node in ast.walk(part)}
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Call)
+                and function_name(node) in ("_", "ngettext")
+                and id(node) not in inside
+            ):
+                early.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+        for function in functions:
+            names = {
+                node.id
+                for part in _bodies(function)
+                for node in ast.walk(part)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            }
+            calls = {
+                function_name(node)
+                for part in _bodies(function)
+                for node in ast.walk(part)
+                if isinstance(node, ast.Call)
+            }
+            if "_" in names and "_" in calls:
+                hidden.append(f"{path.relative_to(ROOT)}:{function.lineno}")
+    assert not early and not hidden, (early, hidden)
+
+
+def _bodies(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.AST]:
+    return [function.body] if isinstance(function, ast.Lambda) else list(function.body)
+
+
+def placeholders(text: str) -> set[str]:
+    """Return the names that are filled into a text.
+
+    >>> sorted(placeholders("{n:,} of {name}"))
+    ['n', 'name']
+    """
+    return {name for _text, name, _form, _conversion in string.Formatter().parse(text) if name}
+
+
+WRITTEN = [code for code, language in LANGUAGES.items() if code != "en" and not language.hidden]
+
+
+@pytest.mark.parametrize("code", WRITTEN)
+def test_a_catalogue_has_every_message_with_the_same_placeholders(code: str) -> None:
+    pofile = pytest.importorskip("babel.messages.pofile", reason='pip install -e ".[test]"')
+    mofile = pytest.importorskip("babel.messages.mofile")
+    file = languages.FOLDER / f"{code}.po"
+    read = pofile.read_po(BytesIO(file.read_bytes()))
+    entries = {(each.id if isinstance(each.id, str) else each.id[0]): each for each in read if each.id}
+    messages = extract.messages()
+    assert {*entries} == {*messages}, "python -m viz.languages extract"
+    for text, entry in entries.items():
+        assert not entry.fuzzy, text
+        forms = entry.string if isinstance(entry.string, tuple) else (entry.string,)
+        assert (len(forms) > 1) == bool(messages[text].plural), text
+        for form in forms:
+            assert form and placeholders(form) - {"n"} == placeholders(text) - {"n"}, text
+            assert ("n" in placeholders(form)) == ("n" in placeholders(text)) or messages[text].plural, text
+            assert form.count("**") == text.count("**"), text
+    fresh = BytesIO()
+    mofile.write_mo(fresh, read)
+    fresh.seek(0)
+    of_text, of_file = gettext.GNUTranslations(fresh), languages.catalogue(code)
+    assert [text for text in messages if of_text.gettext(text) != of_file.gettext(text)] == [], (
+        "python -m viz.languages compile"
+    )
+
+
+def test_the_pseudo_language_keeps_what_code_fills_in() -> None:
+    for text in extract.messages():
+        made = pseudo.pseudonymise(text)
+        assert placeholders(made) == placeholders(text) and len(made) >= len(text)
+        assert pseudo.pseudonymise(made) == made
+
+
+def test_a_number_is_written_as_the_language_does() -> None:
+    from viz.number_text import megabytes, number, percent, trimmed, with_unit
+
+    def written() -> list[str]:
+        return [
+            percent(0.614, 2),
+            number(-1234.5, 1, grouped=True),
+            trimmed(0.250),
+            with_unit(1.28e6),
+            megabytes(2**31),
+        ]
+
+    assert written() == ["61.4%", "−1,234.5", "0.25", "1.28 M", "2,048 MB"]
+    with languages.using("es"):
+        assert written() == ["61.4\u202f%", "−1\u202f234.5", "0.25", "1.28 M", "2\u202f048 MB"]
+    with languages.using("qps"):
+        assert written()[:3] == ["61,4\u202f%", "−1’234,5", "0,25"]
+        assert languages._("{x} and {y:.1f}", x=0.5, y=1.25).startswith("⟦0,5 áñd 1,2")
+
+
+def test_a_thread_begins_in_english_and_an_unknown_language_is_english() -> None:
+    with languages.using("es"):
+        assert languages.current().code == "es"
+        languages.use("xx")
+        assert languages.current() is languages.ENGLISH
+    assert languages.current() is languages.ENGLISH and languages._("Course") == "Course"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        print(*(line for name in sys.argv[1:] for line in survey().get(name, [])), sep="\n")
+    else:
+        print(
+            "BARE = {",
+            *(f'    "{name}": {len(lines)},' for name, lines in survey().items() if lines),
+            "}",
+            sep="\n",
+        )

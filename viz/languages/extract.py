@@ -1,0 +1,135 @@
+"""Messages of the source: what `_`, `ngettext` and `mark` are called with, what pages say of themselves, texts of HTML and scripts."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CALLS = ("_", "mark")
+HTML_NAME = "_HTML"
+"""The constant of a module with the HTML of its component."""
+PAGE_FIELDS = ("title", "claim", "activity")
+"""Fields of a `Page`, which are read without running its file (viz.shell.pages)."""
+ATTRIBUTES = ("title", "aria-label", "placeholder")
+COMPONENTS = ("viz/shell/", "viz/workspace/")
+"""Folders whose HTML and scripts are those of components with `ScriptWords`."""
+_SAY = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"[,)]')
+
+
+@dataclass
+class Message:
+    """A message: its plural, "" for one without, and the files that have it."""
+
+    plural: str = ""
+    files: list[str] = field(default_factory=list)
+
+
+def messages(root: Path = ROOT) -> dict[str, Message]:
+    """Return all messages of `viz`, by their English, in the order of files and lines."""
+    found: dict[str, Message] = {}
+    for path in sorted((root / "viz").rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if path.suffix not in _READERS or (path.suffix != ".py" and not name.startswith(COMPONENTS)):
+            continue
+        for text, plural in _READERS[path.suffix](path.read_text("utf-8")):
+            message = found.setdefault(text, Message())
+            message.plural = message.plural or plural
+            if name not in message.files:
+                message.files.append(name)
+    return found
+
+
+def python_messages(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the messages of a Python file, each with its plural or "".
+
+    >>> list(python_messages('_("Close"); ngettext("{n} step", "{n} steps", n); Page(title="Look", order=1)'))
+    [('Close', ''), ('{n} step', '{n} steps'), ('Look', '')]
+    """
+    if not re.search(r"\b(_|mark|ngettext|Page|ScriptWords)\(", source):
+        return
+    for node in _in_order(ast.parse(source)):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == HTML_NAME:
+            parts = (each.value for each in ast.walk(node.value) if isinstance(each, ast.Constant))
+            markup = "".join(part for part in parts if isinstance(part, str) and "<" in part)
+            yield from _plain(html_messages(markup))
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        first = [
+            each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        ]
+        if name in CALLS and first:
+            yield first[0], ""
+        elif name == "ngettext" and len(first) > 1:
+            yield first[0], first[1]
+        for keyword in node.keywords:
+            value = keyword.value
+            if (
+                name == "Page"
+                and keyword.arg in PAGE_FIELDS
+                and isinstance(value, ast.Constant)
+                and value.value
+            ):
+                yield str(value.value), ""
+
+
+def _in_order(tree: ast.AST) -> Iterator[ast.AST]:
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        yield from _in_order(child)
+
+
+def html_messages(html: str) -> list[str]:
+    """Return the texts of a piece of HTML and of its attributes that are shown.
+
+    >>> html_messages('<p title="Large type">Present <kbd>R</kbd></p>')
+    ['Large type', 'Present']
+    """
+    reader = _HtmlReader()
+    reader.feed(html)
+    reader.close()
+    return reader.texts
+
+
+class _HtmlReader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._silent = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._silent += tag in ("script", "style")
+        self.texts += [value for name, value in attrs if name in ATTRIBUTES and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent -= tag in ("script", "style")
+
+    def handle_data(self, data: str) -> None:
+        text = data.strip()
+        if not self._silent and sum(letter.isalpha() for letter in text) > 1:
+            self.texts.append(text)
+
+
+def script_messages(source: str) -> list[str]:
+    r"""Return the texts of a script that go through `say`.
+
+    >>> script_messages('button.title = say("Next");')
+    ['Next']
+    """
+    return [re.sub(r"\\(.)", r"\1", found) for found in _SAY.findall(source)]
+
+
+def _plain(texts: list[str]) -> list[tuple[str, str]]:
+    return [(text, "") for text in texts]
+
+
+_READERS = {
+    ".py": python_messages,
+    ".js": lambda source: _plain(script_messages(source)),
+    ".html": lambda source: _plain(html_messages(source)),
+}
