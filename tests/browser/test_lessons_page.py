@@ -12,8 +12,6 @@ from playwright.sync_api import expect
 from settling import settle
 from shown_values import stating
 
-from viz.shell.lessons import toml_format
-from viz.shell.lessons.plan import Plan, Stop
 from viz.workspace.decode.controls import OPENING
 from viz.workspace.lessons import page as lessons
 
@@ -197,27 +195,3 @@ def test_the_presenters_page_steers_and_only_the_lecturer_has_it(
     expect(phone.locator("#presenter")).to_be_hidden()
     stranger.close()
     presenter.close()
-
-
-def test_a_handout_draws_the_picture_of_each_stop_for_paper(visitor: Any, app_url: str) -> None:
-    """A lesson of one's own, as this browser keeps it; the window is light, whatever the theme, and the notes come on request."""
-    lesson = toml_format.dumps(Plan("Mine", (Stop("masks?masks.step=2", "Sums", "Say *this*.", 1, "page"),)))
-    visitor.emulate_media(color_scheme="dark")
-    visitor.goto(f"{app_url}/_stcore/health")  # of the same origin, and costs nothing
-    visitor.evaluate("(text) => { localStorage['atlas.lesson'] = text; }", lesson)
-    opened(visitor, app_url, "lessons")
-    visitor.get_by_role("button", name="Handout to print").last.click()
-    with visitor.context.expect_page() as shown:
-        visitor.get_by_role("link", name="Open the handout").click()
-    paper = shown.value
-    paper.locator("#print:enabled").wait_for()
-    expect(paper.locator("h2")).to_have_text("1. Sums")
-    expect(paper.locator(".pictures [data-drawn]").first).to_be_visible()
-    expect(paper.locator(".room div")).to_have_count(4)
-    expect(paper.locator("section .note")).to_be_hidden()
-    paper.get_by_label("With the lecturer's notes").check()
-    expect(paper.locator("section .note")).to_have_text("Say *this*.")
-    assert paper.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    paper.set_viewport_size({"width": 794, "height": 1123})  # A4
-    assert paper.evaluate("document.documentElement.scrollWidth") <= 794
-    paper.close()

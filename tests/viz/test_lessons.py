@@ -13,16 +13,12 @@ from viz.classroom import store
 from viz.classroom.room import Room
 from viz.classroom.store import InMemory
 from viz.course.sheets.kinds import KINDS, exercise_kinds_of_page, sheet
-from viz.instruments.kit.picture_listener import Chart
-from viz.shell import pages
 from viz.shell.lessons import toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.lessons.session import Presentation
 from viz.shell.pages import ExhibitInfo
 from viz.shell.questions.question import Choice
-from viz.shell.room_bar import lecture
-from viz.widgets import quiz
-from viz.workspace.lessons import handout, player
+from viz.workspace.lessons import player
 from viz.workspace.lessons.page import compute
 
 READY = compute()
@@ -31,7 +27,7 @@ PLANNED = {
     "From the bottleneck to the Transformer": 38,
     "BERT and GPT": 38,
     "Attention for a school class": 38,
-    "Attention in 90 minutes": 79,
+    "Attention in 90 minutes": 83,
 }
 NEWEST = {
     "convolution_and_attention",
@@ -41,6 +37,7 @@ NEWEST = {
     "show_attend_tell",
     "letters_over_frames",
     "picture_as_words",
+    "induction",
 }
 STOPS = [(lesson.title, at) for lesson in READY for at in range(len(lesson.stops))]
 PLAN = Plan(
@@ -124,28 +121,6 @@ def test_a_stop_opens_as_it_is_meant_and_asks_where_it_says_so(title: str, at: i
     asks = any(str(line.value).startswith("**Predict, then look.**") for line in test.markdown)
     assert asks == (stop.question == "page")
     assert not asks or test.session_state["atlas.question"] == stop.asks, "the list of stops quotes the page"
-
-
-def test_a_handout_has_the_sentence_the_note_and_the_question_of_each_stop(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    visits: list[tuple[str, str]] = []
-
-    def visit(slug: str, query: str, state: dict) -> dict:
-        visits.append((slug, query))
-        state[lecture.LISTENER]("map", Chart({"datasets": {}, "mark": "bar"}, "A map"))
-        return {quiz.QUESTION: "How many?", quiz.OPTIONS: ("one", "two")}
-
-    monkeypatch.setattr(handout, "visit_from_thread", visit)
-    paged = Stop("masks?masks.step=3", "Third", "Note.", 1, "page", asks="Quoted?")
-    made = handout.build(Plan("Three", (*PLAN.stops, paged)))
-    assert visits == [("masks", "masks.step=2"), ("scaling", ""), ("masks", "masks.step=3")]
-    assert [stop["asks"] for stop in made["stops"]] == ["", "*Which* one?", "How many?"]
-    assert [stop["options"] for stop in made["stops"]] == [[], ["one", "two"], ["one", "two"]]
-    steps = pages.find("masks").module.EXHIBIT.text.steps
-    assert [made["stops"][at]["says"] for at in (0, 2)] == [steps[1].says, steps[2].says]
-    keys = [picture["key"] for stop in made["stops"] for picture in stop["pictures"]]
-    assert len(keys) == len(set(keys)) == 3, "two stops of one exhibit have pictures of their own"
 
 
 # ---------------------------------------------------------------- the presented lesson

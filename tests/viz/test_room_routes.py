@@ -37,7 +37,7 @@ def test_the_page_says_nothing_of_a_room_and_lets_only_its_own_scripts_run(led):
 
 
 def test_the_page_finds_its_way_below_an_operators_path():
-    for path, base in (("", "./"), ("/handout", "../"), ("/BCDFGH/wall", "../../")):
+    for path, base in (("", "./"), ("/notes", "../"), ("/BCDFGH/wall", "../../")):
         assert f'<base href="{base}">' in Visitor().get(f"/room{path}").body.decode(), (
             "the prefix of a proxy is known to the browser alone"
         )

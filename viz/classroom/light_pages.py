@@ -27,13 +27,12 @@ def _vega() -> str:
     return found[0].name if found else ""
 
 
-def _page(name: str, dark: bool = True) -> str:
-    text = (PAGE_FOLDER / name).read_text("utf-8").replace("%%STYLE%%", variables(dark))
+def _page(name: str) -> str:
+    text = (PAGE_FOLDER / name).read_text("utf-8").replace("%%STYLE%%", variables())
     return text.replace("%%VEGA%%", _vega()).replace("%%TWINS%%", html.escape(json.dumps(theme.dark_twins())))
 
 
 PAGE, PRESENTER, NOTES = _page("follow.html"), _page("presenter.html"), _page("notes.html")
-HANDOUT = _page("handout.html", dark=False)
 ASSETS = {
     path.name: (path.read_bytes(), TYPES[path.suffix])
     for path in PAGE_FOLDER.iterdir()
@@ -54,11 +53,6 @@ async def presenter(request: Request) -> Response:
 async def notes(request: Request) -> Response:
     """Respond with the page for a lesson's notes; another tab of the same browser fills it."""
     return _html(request, NOTES)
-
-
-async def handout(request: Request) -> Response:
-    """Answer with the page of a lesson's handout, which a tab of the same browser fills."""
-    return _html(request, HANDOUT)
 
 
 def _html(request: Request, text: str) -> Response:

@@ -24,7 +24,7 @@ from starlette.routing import Route
 from core.errors import InputError
 from viz import limits
 from viz.classroom import store
-from viz.classroom.light_pages import asset, follower_page, handout, notes, presenter
+from viz.classroom.light_pages import asset, follower_page, notes, presenter
 from viz.classroom.room import LASTS, Room
 from viz.classroom.seats import CLOSED, LEAD, SEAT, Refusal
 
@@ -356,7 +356,6 @@ ROUTES = [
     Route("/room", follower_page),
     Route("/room/assets/{name}", asset),
     Route("/room/notes", notes),
-    Route("/room/handout", handout),
     Route("/room/{code}", follower_page),
     Route("/room/{code}/wall", follower_page),
     Route("/room/{code}/remote", presenter),

@@ -2,6 +2,7 @@
 
 It writes the folder OUT, which opens from a stick, a static host or a learning platform, and, where the lesson has at most 10 MB, the
 same as one file, OUT.html. In place of a file the name of a lesson that ships, or of a chapter of the course, can stand.
+With `--paper html` it writes pages to print into OUT instead (viz.export.paper), with `--paper pdf` each as PDF, too, which needs Chromium.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from pathlib import Path
 import torch
 
 from core.errors import InputError
+from viz.course.sheets.form import MOST_SEED
 from viz.exhibit_text import Chapter
-from viz.export import record, site
+from viz.export import paper, record, site
+from viz.instruments.kit.figure import printed_pages
 from viz.shell.lessons import toml_format
 from viz.shell.lessons.plan import Plan
 
@@ -58,30 +61,60 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--notes", action="store_true", help="with the lecturer's notes, which anybody can read then"
     )
+    parser.add_argument(
+        "--paper",
+        choices=("html", "pdf"),
+        help="write slides, handouts, a guide and an exit ticket to print, instead; pdf: with Chromium, each as PDF, too",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        help=f"0 to {MOST_SEED}: the numbers of the exit ticket, new ones if it is left out",
+    )
     given = parser.parse_args(arguments)
+    if given.seed is not None and not 0 <= given.seed <= MOST_SEED:
+        parser.error(f"--seed is a number from 0 to {MOST_SEED}")
     torch.set_num_threads(1)  # the numbers of a lesson are those of the server
     begun = time.perf_counter()
     try:
-        site.require_free(given.out)
+        (paper if given.paper else site).require_free(given.out)
         lesson = lesson_named(given.lesson)
         made = record.record(
             lesson,
-            notes=given.notes,
+            notes=given.notes or bool(given.paper),
             report=lambda share, name: print(f"{share:4.0%}  {name}", file=sys.stderr),
         )
-        folder, single = site.write(made, given.out)
+        lines = _print(made, given) if given.paper else _publish(made, given.out)
     except InputError as error:
         print(f"{error.wrong} {error.rule} {error.remedy}", file=sys.stderr)
         return 2
-    print(f"{given.out}: {len(made.stops)} stops, {folder:,} bytes in {time.perf_counter() - begun:.0f} s")
-    print(
-        f"{given.out}.html: {single:,} bytes"
-        if single
-        else "One file would have more than 10 MB: there is none."
-    )
+    print(f"{given.out}: {len(made.stops)} stops in {time.perf_counter() - begun:.0f} s")
+    print(*lines, sep="\n")
     for name in made.missing:
         print(f"Without a picture, since it is drawn only in the full app: {name}")
     return 0
+
+
+def _publish(made: record.Recording, out: Path) -> list[str]:
+    """Write the folder and the one file; return a line on each."""
+    folder, single = site.write(made, out)
+    return [
+        f"{out}: {folder:,} bytes",
+        f"{out}.html: {single:,} bytes" if single else "One file would have more than 10 MB: there is none.",
+    ]
+
+
+def _print(made: record.Recording, options: argparse.Namespace) -> list[str]:
+    """Write the pages to print, and the PDF of each if asked for; return a line on each."""
+    paths = paper.write(made, options.out, options.seed)
+    if options.paper == "pdf":
+        files = printed_pages({name: path.read_bytes() for name, path in paths.items()})
+        for name, data in files.items():
+            paths[f"{name}.pdf"] = options.out / f"{name}.pdf"
+            paths[f"{name}.pdf"].write_bytes(data)
+    if "exit_ticket" not in paths:
+        print("No exhibit of the lesson has exercises: there is no exit ticket.")
+    return [f"{path}: {path.stat().st_size:,} bytes" for path in paths.values()]
 
 
 if __name__ == "__main__":

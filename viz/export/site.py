@@ -6,6 +6,7 @@ Scripts are in the page itself, since no page from a file may import a module; t
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import html
 import io
@@ -50,10 +51,8 @@ _PRELOADER = re.compile(r'^.*?import\{(\w+) as \w+\}from"\./(preload-helper[\w.-
 def folder_files(recording: Recording) -> dict[str, bytes]:
     """Return the files of the folder by their paths in it."""
     parts = _parts(recording)
-    version = hashlib.blake2b(
-        repr((parts, recording.lesson, _scripts(recording), _style())).encode(), digest_size=8
-    )
-    version_name = version.hexdigest()
+    empty = _page(recording, {}, {"worker": "worker.js", "version": ""})
+    version_name = hashlib.blake2b(repr(parts).encode() + empty, digest_size=8).hexdigest()
     files = {
         f"parts/{name}.js": f"lessonPart({json.dumps(name)}, {json.dumps(text)});\n".encode()
         for name, text in parts.items()
@@ -61,7 +60,7 @@ def folder_files(recording: Recording) -> dict[str, bytes]:
     files["index.html"] = _page(recording, {}, {"worker": "worker.js", "version": version_name})
     worker = (PAGE / "worker.js").read_text("utf-8").replace("%%VERSION%%", version_name)
     files["worker.js"] = worker.replace("%%FILES%%", json.dumps(sorted(files))).encode()
-    files["LICENSES.txt"] = _licences(recording).encode()
+    files["LICENSES.txt"] = licences(recording).encode()
     return dict(sorted(files.items()))
 
 
@@ -122,15 +121,22 @@ def _is_ours(page: Path) -> bool:
 
 def _parts(recording: Recording) -> dict[str, str]:
     """Return the parts that the page reads one by one, deflated and in base64: the stops, and Vega where a chart needs it."""
-    parts: dict[str, Any] = {f"stop-{number}": stop for number, stop in enumerate(recording.stops, 1)}
+    parts = {f"stop-{number}": stop for number, stop in enumerate(recording.stops, 1)}
     if recording.has_charts:
-        parts["vega"] = vega_modules()
-    return {
-        name: base64.b64encode(
-            zlib.compress(json.dumps(part, ensure_ascii=False).encode("utf-8", "replace"), 9)
-        ).decode()
-        for name, part in parts.items()
-    }
+        return {name: packed(part) for name, part in parts.items()} | {"vega": vega()}
+    return {name: packed(part) for name, part in parts.items()}
+
+
+def packed(part: Any) -> str:
+    """Return a part as the page reads it: JSON, deflated, in base64."""
+    text = json.dumps(part, ensure_ascii=False).encode("utf-8", "replace")
+    return base64.b64encode(zlib.compress(text, 9)).decode()
+
+
+@functools.cache
+def vega() -> str:
+    """Return the part that draws charts."""
+    return packed(vega_modules())
 
 
 def vega_modules() -> list[tuple[str, str]]:
@@ -155,7 +161,20 @@ def vega_modules() -> list[tuple[str, str]]:
 
 def _page(recording: Recording, inside: dict[str, str], more: dict[str, str]) -> bytes:
     """Return the page, with the parts that are `inside` it."""
-    scripts = _scripts(recording)
+    told = recording.lesson | more | {"licences": licences(recording)}
+    filled = {
+        "STYLE": style(CLASSROOM / "follow.css", CLASSROOM / "asking.css", PAGE / "lesson.css"),
+        "TWINS": html.escape(json.dumps(theme.dark_twins())),
+        "LESSON": json.dumps(told).replace("<", "\\u003c"),
+    }
+    return fill(PAGE / "lesson.html", filled, recording, PAGE / "lesson.js", inside)
+
+
+def fill(
+    template: Path, filled: dict[str, str], recording: Recording, script: Path, inside: dict[str, str]
+) -> bytes:
+    """Return a page of a lesson: the `template` with the words that are `filled` in, the parts `inside` it, and its scripts, which the policy names."""
+    scripts = _scripts(recording, script)
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for _, text in scripts
     )
@@ -165,25 +184,21 @@ def _page(recording: Recording, inside: dict[str, str], more: dict[str, str]) ->
         f"{'' if inside else 'worker-src &#39;self&#39;; '}base-uri 'none'; form-action 'none'"
     )
     icon = base64.b64encode((STATIC / "favicon.svg").read_bytes()).decode()
-    told = recording.lesson | more | {"licences": _licences(recording)}
-    filled = {
+    common = {
         "POLICY": policy,
         "TITLE": html.escape(recording.lesson["title"]),
         "ICON": f"data:image/svg+xml;base64,{icon}",
-        "STYLE": _style(),
-        "TWINS": html.escape(json.dumps(theme.dark_twins())),
-        "LESSON": json.dumps(told).replace("<", "\\u003c"),
         "DATA": "\n".join(
             f'<script type="text/plain" id="data-{name}">{text}</script>' for name, text in inside.items()
         ),
         "CODE": "\n".join(f"<script{attribute}>{text}</script>" for attribute, text in scripts),
     }
-    page = (PAGE / "lesson.html").read_text("utf-8")
-    return re.sub(r"%%(\w+)%%", lambda name: filled[name[1]], page).encode()
+    known = common | filled
+    return re.sub(r"%%(\w+)%%", lambda name: known[name[1]], template.read_text("utf-8")).encode()
 
 
-def _scripts(recording: Recording) -> list[tuple[str, str]]:
-    """Return the scripts of the page, each with its attributes: the kit, the instruments of the lesson, and what asks and draws."""
+def _scripts(recording: Recording, script: Path) -> list[tuple[str, str]]:
+    """Return the scripts of the page, each with its attributes: the kit, the instruments of the lesson, and `script` with what it imports."""
     scripts = []
     if recording.instruments:
         identity, kit = recording.kit
@@ -199,21 +214,22 @@ def _scripts(recording: Recording) -> list[tuple[str, str]]:
                 f'(() => {{ "use strict"; globalThis.lessonModules ??= {{}};\n{body}\n//end\n}})();',
             )
         )
-    player = join_modules(follow(PAGE / "lesson.js"), VIZ)
+    player = join_modules(follow(script), VIZ)
     return [*scripts, ("", f'(() => {{ "use strict";\n{player}}})();')]
 
 
-def _style() -> str:
+def style(*sheets: Path, dark: bool = True) -> str:
+    """Return the fonts, the colours and these sheets as one."""
     faces = "".join(
         f'@font-face {{ font-family: "{name}"; font-weight: {weights}; src: url(data:font/woff2;base64,'
         f"{base64.b64encode((STATIC / f'{file}.woff2').read_bytes()).decode()}); }}\n"
         for name, file, weights in FONTS
     )
-    sheets = (CLASSROOM / "follow.css", CLASSROOM / "asking.css", PAGE / "lesson.css")
-    return "\n".join((faces, variables(), *(_FACE.sub("", sheet.read_text("utf-8")) for sheet in sheets)))
+    return "\n".join((faces, variables(dark), *(_FACE.sub("", sheet.read_text("utf-8")) for sheet in sheets)))
 
 
-def _licences(recording: Recording) -> str:
+def licences(recording: Recording) -> str:
+    """Return the licences of the works of others that the pages hold."""
     used = [(name, file) for name, file in LICENCES if recording.has_charts or file.parent == STATIC]
     return (
         "\n\n".join((LICENCE, *(f"{name}\n\n{file.read_text('utf-8').strip()}" for name, file in used)))

@@ -22,8 +22,8 @@ from viz.shell.room_bar import lecture
 from viz.widgets import page_parts
 
 Explanation = str | Callable[[], str]
-QUESTION, OPTIONS = "atlas.question", "atlas.question.options"
-"""In the session: the question that a page asked first, and its options."""
+QUESTION = "atlas.question"
+"""In the session: the question that a page asked first."""
 LISTENER = "atlas.question.listener"
 """In a session that is recorded (viz.export): what is called with each question of its pages, a `PageQuestion`."""
 TIE = 0.02
@@ -82,7 +82,7 @@ def predict(
     form = AnswerFormat("choice", choices)
     _ask_room(key, question, form, guess, right, explanation)
     _tell_listener(slot, asked, form, guess, answer, right, explanation)
-    with _frame(key, question, choices):
+    with _frame(key, question):
         st.pills(
             screen_reader_label(question),
             choices,
@@ -306,9 +306,9 @@ def _keep(slot: str, value: str) -> None:
     st.session_state[slot] = st.session_state[slot] | {"guess": value}
 
 
-def _frame(key: str, question: str, options: Sequence[str] = ()):
+def _frame(key: str, question: str):
     if not first_question():
-        st.session_state[QUESTION], st.session_state[OPTIONS] = question, tuple(options)
+        st.session_state[QUESTION] = question
     with present_layout.side_area():
         box = st.container(border=True, key=f"asked-{_plain(key)}")
     box.markdown(f"**Predict, then look.** {formulas(question)}")

@@ -41,6 +41,17 @@ def solutions(drawn: Sequence[tuple[Kind, Exercise]], seed: int) -> str:
     return _page(SOLVED, seed, "", [_solved(number, *one) for number, one in enumerate(drawn, 1)])
 
 
+def ticket(drawn: Sequence[tuple[Kind, Exercise]], seed: int, title: str) -> str:
+    """Return a sheet with few exercises, and after them, on a new page, their solutions."""
+    asked = [_asked(number, *one) for number, one in enumerate(drawn, 1)]
+    solved = "".join(_solved(number, *one) for number, one in enumerate(drawn, 1))
+    sections = [
+        f'<div class="ticket">{"".join(asked)}</div>',
+        f'<div class="apart"><h1>{SOLVED}</h1>{solved}</div>',
+    ]
+    return _page(escape(title), seed, _NAME, sections)
+
+
 def without_button(page: str) -> str:
     """Return a sheet for a frame of the app, which has its own button and runs no script in the frame."""
     return page.replace(_BUTTON, "")

@@ -1,7 +1,7 @@
 // A lesson without a server: its stops, drawn and asked as in a lecture room, judged here; answers and place stay in this browser.
 import { arrange, draw } from "../../classroom/page/draw.js";
 import { answerOf, ask, forget, judge, remember, typeset, wasRight } from "../../classroom/page/asking.js";
-import { load, vega } from "./parts.js";
+import { admitCode, load, vega } from "./parts.js";
 import { notesWindow } from "./notes.js";
 
 const at = (id) => document.getElementById(id);
@@ -15,17 +15,6 @@ const make = (tag, parent, text = "", more = {}) => {
 };
 
 box.vega = vega;
-for (const [code, begin] of Object.entries(globalThis.lessonModules ?? {})) box.modules.set(code, { default: begin });
-
-/** The source of the instruments, which a picture saves with itself: from the scripts of this page. */
-function admitCode() {
-  const bytes = (text) => new TextEncoder().encode(text);
-  for (const script of document.querySelectorAll("script[data-code]")) {
-    const text = script.textContent, from = text.indexOf("\n") + 1, to = text.lastIndexOf("\n//end");
-    const whole = text.slice(from, to).replace(/\nglobalThis\.lessonModules\[.*$/, "\nexport default begin;\nglobalThis.attentionAtlas.alone?.(begin);\n");
-    box.parts.set(script.dataset.code, bytes(whole));
-  }
-}
 
 // what this browser keeps: the stop, those that were seen, and the answers by the ids of their questions
 const kept = { at: 0, seen: [], answers: {} };

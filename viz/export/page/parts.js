@@ -39,3 +39,15 @@ export function vega() {
     return import([...addresses.values()].at(-1));
   });
 }
+
+/** Make the instruments of this page known: what draws each, and its source, which a picture saves with itself. */
+export function admitCode() {
+  const box = globalThis.attentionAtlas;
+  for (const [code, begin] of Object.entries(globalThis.lessonModules ?? {})) box.modules.set(code, { default: begin });
+  const bytes = (text) => new TextEncoder().encode(text);
+  for (const script of document.querySelectorAll("script[data-code]")) {
+    const text = script.textContent, from = text.indexOf("\n") + 1, to = text.lastIndexOf("\n//end");
+    const whole = text.slice(from, to).replace(/\nglobalThis\.lessonModules\[.*$/, "\nexport default begin;\nglobalThis.attentionAtlas.alone?.(begin);\n");
+    box.parts.set(script.dataset.code, bytes(whole));
+  }
+}

@@ -9,7 +9,7 @@ import base64
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from numbers import Real
@@ -80,6 +80,24 @@ def latex_files(page: str, name: str, *, width: float = WIDTH, dark: bool = Fals
             return {"pdf": _print(tab, drawn), "tex": text.encode(), "bib": references.encode()}
 
     return _in_chromium("tex", make)
+
+
+def printed_pages(pages: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return each page as PDF, by the same names: on paper of the page's own size or A4, once it marks itself as ready (`data-ready` of its body), or at once without scripts.
+
+    Raises InputError where playwright or Chromium is missing, naming what to install.
+    """
+
+    def make(browser: Any) -> dict[str, bytes]:
+        files = {}
+        for name, page in pages.items():
+            with _opened(browser, page.decode(), WIDTH, dark=False) as tab:
+                if b'id="print"' in page:
+                    tab.wait_for_selector("body[data-ready]")
+                files[name] = tab.pdf(format="A4", prefer_css_page_size=True, print_background=True)
+        return files
+
+    return _in_chromium("pdf", make)
 
 
 def _in_chromium(kind: str, work: Callable[[Any], T]) -> T:

@@ -30,7 +30,7 @@ _LED, _DRAWN, _ASKED, _REVEAL = "atlas.room", "atlas.room.drawn", "atlas.room.as
 PAGE = "lecture_room"
 """The slug of the page of the room: while it is in view the wall shows how to join."""
 LISTENER = "atlas.room.looks_on"
-"""In a session that leads no room: what is called with each picture of its pages (viz.workspace.lessons.handout)."""
+"""In a session that leads no room: what is called with each picture of its pages (viz.export.record)."""
 
 
 def led_room() -> tuple[Room, str] | None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
-from streamlit.components import v2
 
 from core.errors import InputError
 from viz.course.sheets.kinds import exercise_kinds_of_page
-from viz.export import record, site
+from viz.export import paper, record, site
 from viz.labels import SHEET, formulas, literal
 from viz.languages import _
 from viz.number_text import MEGA, in_minutes, megabytes
@@ -22,8 +20,7 @@ from viz.shell.lessons import plan, session, toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Page
 from viz.widgets import page_parts
-from viz.workspace.lecture_room import bar as room_bar
-from viz.workspace.lessons import form, handout
+from viz.workspace.lessons import form
 
 PAGE = Page(
     title="Lessons",
@@ -31,13 +28,7 @@ PAGE = Page(
     menu="more",
     claim="Views of the atlas in an order, each with a note for the lecturer: present them to a class, or make your own.",
 )
-_HANDOUT, _PUBLISHED = "atlas.lesson.handout", "atlas.lesson.published"
-_handed = v2.component(
-    "atlas_handout",
-    html='<a target="_blank">Open the handout</a>',
-    js=Path(__file__).with_name("handing.js").read_text("utf-8"),
-    isolate_styles=False,
-)
+_PRINTED, _PUBLISHED = "atlas.lesson.printed", "atlas.lesson.published"
 READY = (
     "attention_in_15_minutes",
     "bottleneck_to_transformer",
@@ -52,6 +43,10 @@ HOW = (
 PUBLISH = (
     "The lesson as pages without a server: live pictures and judged questions, from a stick, a website or a learning platform. "
     "Answers are not on screen before the guess, but they are in the file."
+)
+PRINT = (
+    "Each page opens in any browser, without the network, and prints on A4 or is saved as PDF there. "
+    "The handout for students holds no answer and no note, and its file holds none; the slides show each answer after its question."
 )
 COLLECT = (
     "No view is collected yet. Open any page, set it up as the class should see it, and press *Add to a lesson* beside its title; "
@@ -141,7 +136,7 @@ def _card(lesson: Plan, key: str) -> None:
                 help="It takes the place of your lesson, and you change it as you like.",
             )
             _sheet(lesson)
-            _handout(lesson, key)
+            _print(lesson, key)
             _publish(lesson, key)
             st.markdown(f":gray[{_many(lesson)}]", width="content")
         with st.expander("The stops", key=f"lessons.stops.{key}", on_change="rerun") as stops:
@@ -192,29 +187,51 @@ def _sheet(lesson: Plan) -> None:
         )
 
 
-def _handout(lesson: Plan, key: str) -> None:
-    """Draw the way to the lesson on paper: its pictures are drawn first, and the link opens the window that can be printed."""
-    st.button(
-        "Handout to print",
-        icon=":material/description:",
-        key=f"lessons.handout.{key}",
-        on_click=st.session_state.__setitem__,
-        args=(_HANDOUT, (lesson, None)),
-        help="One page or more for each student: the pictures, the questions, and room to write.",
+def _print(lesson: Plan, key: str) -> None:
+    """Draw the way to the lesson on paper: its stops are recorded first, then each page can be saved."""
+    with st.popover("Slides and handout", icon=":material/description:", key=f"lessons.print.{key}"):
+        st.markdown(PRINT)
+        if st.button("Record the stops", key=f"lessons.paper.{key}", type="primary"):
+            made = _recorded(lesson, notes=True)
+            st.session_state[_PRINTED] = lesson, made.missing, paper.pages(made)
+        known = st.session_state.get(_PRINTED)
+        if not known or known[0] != lesson:
+            return
+        for name, page in known[2].items():
+            title = paper.PAGES[name].title if name in paper.PAGES else "Exit ticket"
+            _save(f"lessons.save.{name}.{key}", title, page, f"{_file_name(lesson.title)}-{name}.html")
+        _name_missing(known[1])
+
+
+def _recorded(lesson: Plan, *, notes: bool) -> record.Recording:
+    """Record a lesson while a bar tells how far it is."""
+    with st.empty():
+        bar = st.progress(0.0, "Recording")
+        made = record.record(
+            lesson,
+            notes=notes,
+            report=lambda share, name: bar.progress(share, literal(f"Recording “{name}”")),
+        )
+        st.empty()
+    return made
+
+
+def _save(key: str, label: str, data: bytes, file: str, mime: str = "text/html") -> None:
+    """Draw a button that saves a file; its label has the size."""
+    st.download_button(
+        f"{label} ({megabytes(len(data), 1, MEGA)})",
+        data,
+        file,
+        mime,
+        on_click="ignore",
+        icon=":material/download:",
+        key=key,
     )
-    asked, made = st.session_state.get(_HANDOUT) or (None, None)
-    if asked != lesson:
-        return
-    if made is None:
-        with st.empty():
-            bar = st.progress(0.0, "Drawing the pictures")
-            made = handout.build(
-                lesson, lambda share, name: bar.progress(share, literal(f"Drawing “{name}”"))
-            )
-            st.empty()
-        made = {"handout": made, "home": room_bar.app_path(), "name": secrets.token_hex(8)}
-        st.session_state[_HANDOUT] = (lesson, made)
-    _handed(key=f"lessons.handed.{key}", data=made, height="content", width="content")
+
+
+def _name_missing(missing: tuple[str, ...]) -> None:
+    if missing:
+        st.text(f"Without a picture, since only the full app draws it: {', '.join(missing)}")
 
 
 def _publish(lesson: Plan, key: str) -> None:
@@ -227,14 +244,7 @@ def _publish(lesson: Plan, key: str) -> None:
             help="Whoever gets the files can read them.",
         )
         if st.button("Record the stops", key=f"lessons.record.{key}", type="primary"):
-            with st.empty():
-                bar = st.progress(0.0, "Recording")
-                made = record.record(
-                    lesson,
-                    notes=notes,
-                    report=lambda share, name: bar.progress(share, literal(f"Recording “{name}”")),
-                )
-                st.empty()
+            made = _recorded(lesson, notes=notes)
             name = _file_name(lesson.title)
             st.session_state[_PUBLISHED] = (
                 lesson,
@@ -256,19 +266,10 @@ def _save_published(
     if single is not None:
         saved.append(("Save as one file", single, f"{name}.html", "text/html"))
     for label, data, file, mime in saved:
-        st.download_button(
-            f"{label} ({megabytes(len(data), 1, MEGA)})",
-            data,
-            file,
-            mime,
-            on_click="ignore",
-            icon=":material/download:",
-            key=f"lessons.save.{file.rpartition('.')[2]}.{key}",
-        )
+        _save(f"lessons.save.{file.rpartition('.')[2]}.{key}", label, data, file, mime)
     if single is None:
         st.markdown(f"One file would have more than {megabytes(site.MOST_IN_ONE, 0, MEGA)}.")
-    if missing:
-        st.text(f"Without a picture, since only the full app draws it: {', '.join(missing)}")
+    _name_missing(missing)
 
 
 def _collected(lesson: Plan) -> None:
@@ -294,7 +295,7 @@ def _collected(lesson: Plan) -> None:
             key="lessons.save",
         )
         _sheet(lesson)
-        _handout(lesson, "own")
+        _print(lesson, "own")
         _publish(lesson, "own")
         st.button(
             "Discard lesson",

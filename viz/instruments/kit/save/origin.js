@@ -59,7 +59,8 @@ export function sheet(view, spec) {
     }
     if (rows.length) pen.translate(0, 10);
     pen.translate(0, -gone);
-    spec.paint(pen);
+    if (spec.bar) spec.bar.dataset.unsaved = "";   // its title is above, at its place it would cover that
+    try { spec.paint(pen); } finally { if (spec.bar) delete spec.bar.dataset.unsaved; }
     pen.restore();
   };
   return { size: [wide, top + h - gone], paint, title: [title, whose].filter(Boolean).join(", ") };
