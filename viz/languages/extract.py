@@ -11,11 +11,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CALLS = ("_", "mark")
+KNOBS = ("pills", "segmented", "select", "select_slider", "slider", "number", "toggle", "sentence", "doodle")
+"""Functions of viz.widgets.knobs that declare a control of an exhibit, its label first."""
+CHAPTERS = ("viz/course/why/",)
+"""Chapters whose controls the catalogues have so far."""
 HTML_NAME = "_HTML"
 """The constant of a module with the HTML of its component."""
 PAGE_FIELDS = ("title", "claim", "activity")
 """Fields of a `Page`, which are read without running its file (viz.shell.pages)."""
 ATTRIBUTES = ("title", "aria-label", "placeholder")
+OF_CORE = "core/data/corpora.py"
+"""The file of `core` with descriptions of what models read, which pages show beside the box for a text."""
 COMPONENTS = ("viz/shell/", "viz/workspace/")
 """Folders whose HTML and scripts are those of components with `ScriptWords`."""
 _SAY = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"[,)]')
@@ -32,11 +38,14 @@ class Message:
 def messages(root: Path = ROOT) -> dict[str, Message]:
     """Return all messages of `viz`, by their English, in the order of files and lines."""
     found: dict[str, Message] = {}
-    for path in sorted((root / "viz").rglob("*")):
+    for path in [*sorted((root / "viz").rglob("*")), root / OF_CORE]:
         name = path.relative_to(root).as_posix()
         if path.suffix not in _READERS or (path.suffix != ".py" and not name.startswith(COMPONENTS)):
             continue
-        for text, plural in _READERS[path.suffix](path.read_text("utf-8")):
+        source = path.read_text("utf-8")
+        if "viz.widgets.knobs import" in source and not name.startswith(CHAPTERS):
+            continue
+        for text, plural in _READERS[path.suffix](source):
             message = found.setdefault(text, Message())
             message.plural = message.plural or plural
             if name not in message.files:
@@ -50,7 +59,8 @@ def python_messages(source: str) -> Iterator[tuple[str, str]]:
     >>> list(python_messages('_("Close"); ngettext("{n} step", "{n} steps", n); Page(title="Look", order=1)'))
     [('Close', ''), ('{n} step', '{n} steps'), ('Look', '')]
     """
-    if not re.search(r"\b(_|mark|ngettext|Page|ScriptWords)\(", source):
+    declares = "from viz.widgets.knobs import" in source
+    if not declares and not re.search(r"\b(_|mark|ngettext|Page|ScriptWords|TextDescription)\(", source):
         return
     for node in _in_order(ast.parse(source)):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == HTML_NAME:
@@ -65,8 +75,13 @@ def python_messages(source: str) -> Iterator[tuple[str, str]]:
         ]
         if name in CALLS and first:
             yield first[0], ""
+        elif name == "TextDescription":
+            parts = (*node.args, *(keyword.value for keyword in node.keywords))
+            yield from _plain([str(ast.literal_eval(part)) for part in parts])
         elif name == "ngettext" and len(first) > 1:
             yield first[0], first[1]
+        elif isinstance(node.func, ast.Name) and name in KNOBS and declares and first:
+            yield first[0], ""
         for keyword in node.keywords:
             value = keyword.value
             if (

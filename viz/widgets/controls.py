@@ -14,13 +14,14 @@ import streamlit as st
 
 from core.text.tokenizer import LONGEST, readable_part
 from viz.labels import literal
+from viz.languages import _, mark
 from viz.shell import notices, state
 from viz.widgets import input_hints
 
 T = TypeVar("T")
 NONE = "none"
 """In a link: of what is offered nothing is drawn."""
-SAME = "The seed of what is drawn at random: the same number draws the same again."
+SAME = mark("The seed of what is drawn at random: the same number draws the same again.")
 
 
 def pills(
@@ -182,8 +183,8 @@ def seed_input(
     most: int = 9999,
     *,
     first: int = 0,
-    label: str = "Draw",
-    next_label: str = "Draw again",
+    label: str = mark("Draw"),
+    next_label: str = mark("Draw again"),
     strong: bool = False,
     drops: Sequence[str] = (),
 ) -> int:
@@ -195,13 +196,13 @@ def seed_input(
     key, now = _bind("draw", name, default, state.whole_number(first, most))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", width="content"):
         with st.container(
-            width=(270 if len(label) < 9 else 350) if state.presenting() else 130
+            width=(270 if len(_(label)) < 9 else 350) if state.presenting() else 130
         ):  # before a room the name stands beside the box
             st.number_input(
-                label, first, most, now, key=key, on_change=_store, args=(key, name, drops), help=SAME
+                _(label), first, most, now, key=key, on_change=_store, args=(key, name, drops), help=_(SAME)
             )
         st.button(
-            next_label,
+            _(next_label),
             key=f"{name}.again",
             on_click=_next,
             args=(key, name, first, most, drops),
@@ -246,11 +247,14 @@ def text(
         label_visibility="collapsed" if quiet else "visible",
     )
     if len(given) > LONGEST:
-        st.caption(f"This text has {len(given):,} letters. The first {LONGEST:,} are read.")
+        st.caption(_("This text has {n:,} letters. The first {most:,} are read.", n=len(given), most=LONGEST))
     if now != default and not state.fits_link(now):
         st.caption(
-            f"This text has {len(given):,} letters. Above {state.LONGEST:,} it is not put in the link: "
-            "whoever opens the link sees the opening text instead."
+            _(
+                "This text has {n:,} letters. Above {most:,} it is not put in the link: whoever opens the link sees the opening text instead.",
+                n=len(given),
+                most=state.LONGEST,
+            )
         )
     if model and not state.presenting():
         input_hints.show(input_hints.hint(model, most))
@@ -265,14 +269,14 @@ def text(
     return now
 
 
-def preset_row(sentences: Sequence[str], name: str, default: str = "", label: str = "Examples") -> None:
+def preset_row(sentences: Sequence[str], name: str, default: str = "", label: str = mark("Examples")) -> None:
     """Draw ready-made sentences as one row of pills, in present mode in a menu; the highlighted one is the text in the box, `default` before any choice."""
     key = f"presets:{state.page()}:{name}"
     now = state.read(name, default)
     lit = state.seed_widget(key, now if now in sentences else None)
-    with st.popover("Try a sentence", width="content") if state.presenting() else nullcontext():
+    with st.popover(_("Try a sentence"), width="content") if state.presenting() else nullcontext():
         st.pills(
-            label,
+            _(label),
             sentences,
             format_func=literal,
             key=key,
@@ -285,14 +289,14 @@ def preset_row(sentences: Sequence[str], name: str, default: str = "", label: st
 
 
 def preset_values(
-    examples: Mapping[str, Mapping[str, Any]], key: str, now: Mapping[str, Any], label: str = "Examples"
+    examples: Mapping[str, Mapping[str, Any]], key: str, now: Mapping[str, Any], label: str = mark("Examples")
 ) -> None:
     """Draw ready-made values of several settings as one row of pills; the highlighted one is the one whose values are those of `now`."""
     lit = state.seed_widget(
         key, next((name for name, values in examples.items() if now.items() <= values.items()), None)
     )
     st.pills(
-        label,
+        _(label),
         list(examples),
         format_func=literal,
         key=key,

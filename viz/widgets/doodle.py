@@ -10,10 +10,11 @@ import streamlit as st
 from core.data import doodles
 from core.errors import InputError
 from viz.instruments.sketch.sketch import sketch
+from viz.languages import _, mark
 from viz.shell import notices, state
 
-TITLE = "Your doodle"
-HINT = "draw, or choose one"
+TITLE = mark("Your doodle")
+HINT = mark("draw, or choose one")
 MEGABYTES = doodles.MOST_BYTES // 10**6
 ROOM = 180
 """Pixels of the canvas in present mode, where the picture below it has to be seen, too."""
@@ -56,8 +57,8 @@ def draw(
         now,
         samples(),
         key=f"sketch:{state.page()}:{name}",
-        title=title,
-        hint=hint,
+        title=_(title),
+        hint=_(hint),
         height=height if not state.presenting() else ROOM if preview else CORNER,
         preview=preview,
         on_stroke=lambda text: state.write(**{name: text}, **dict.fromkeys(drops)),
@@ -73,9 +74,13 @@ def place(name: str, drops: Sequence[str] = ()) -> None:
         return
     turns = f"doodle.turn:{state.page()}:{name}"
     key = f"{turns}:{st.session_state.setdefault(turns, 0)}"
-    with st.popover("Upload a picture", icon=":material/upload:", width="content"):
+    with st.popover(_("Upload a picture"), icon=":material/upload:", width="content"):
         st.file_uploader(
-            f"PNG or JPEG, up to {MEGABYTES} MB: a drawing on an even ground. It is made {doodles.SIDE} × {doodles.SIDE} grey pixels, and not kept.",
+            _(
+                "PNG or JPEG, up to {megabytes} MB: a drawing on an even ground. It is made {side} × {side} grey pixels, and not kept.",
+                megabytes=MEGABYTES,
+                side=doodles.SIDE,
+            ),
             ["png", "jpg", "jpeg"],
             key=key,
             max_upload_size=MEGABYTES,

@@ -10,6 +10,7 @@ import streamlit as st
 
 import core.serving.engine
 from core.serving.engine import Listing, RunRequest
+from viz.languages import _
 from viz.platform.run_context import session as session
 from viz.platform.run_context import visited as visited
 
@@ -79,7 +80,9 @@ def _queue() -> Iterator[Callable[[int], None]]:
         nonlocal told
         told = True
         spot.caption(
-            "Computing." if place < 1 else f"Others are computing: {place} before you. Your text is kept."
+            _("Computing.")
+            if place < 1
+            else _("Others are computing: {place} before you. Your text is kept.", place=place)
         )
 
     try:

@@ -17,6 +17,7 @@ from typing import Literal, TypeVar
 import streamlit as st
 
 from viz.labels import formulas
+from viz.languages import _
 from viz.shell import present_layout
 from viz.shell.state import presenting
 from viz.widgets import controls
@@ -53,7 +54,7 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
     with present_layout.head_area(), st.container(key="exhibit-steps"):
         numbers = range(1, len(STEPS) + 1)
         at = controls.pills(
-            "Step",
+            _("Step"),
             numbers,
             f"{slug}step",
             1,

@@ -20,10 +20,13 @@ from core.errors import InputError
 from core.reading import bounds, provenance
 from core.training.recipe import recipes
 from viz.labels import literal, shorten, visible
+from viz.languages import _, mark, ngettext
 from viz.memo import remembered
 from viz.widgets import engine_client
 
-TOKEN = "A token is a word, a piece of a word or a punctuation mark. The model card says what the model was trained on and how well it does (More, Models)."
+TOKEN = mark(
+    "A token is a word, a piece of a word or a punctuation mark. The model card says what the model was trained on and how well it does (More, Models)."
+)
 
 
 def training_texts(model: str) -> TextDescription | None:
@@ -54,30 +57,35 @@ def hint(model: str, most: str = "") -> str:
     ('Reads English: short everyday sentences, up to 24 tokens. Writes Spanish.', 'Reads up to 256 tokens; this page draws up to 9.')
     """
     found, opened = training_texts(model), engine_client.open(model)
-    most = most or f"up to {bounds.token_limit(opened):,} tokens"
+    most = most or _("up to {n:,} tokens", n=bounds.token_limit(opened))
     if found is None:
-        whole = f"up to {opened.config.n_ctx - bounds.n_special(opened):,} tokens"
+        whole = _("up to {n:,} tokens", n=opened.config.n_ctx - bounds.n_special(opened))
         return (
-            f"Reads {whole}."
+            _("Reads {most}.", most=whole)
             if most == whole
-            else f"Reads {whole}; this page draws {most.removesuffix(' tokens')}."
+            else _(
+                "Reads {whole}; this page draws {most}.", whole=whole, most=most.removesuffix(_(" tokens"))
+            )
         )
-    return f"Reads {found.language}: {found.kind}, {most}." + (
-        f" Writes {found.writes}." if found.writes else ""
-    )
+    line = _("Reads {language}: {kind}, {most}.", language=_(found.language), kind=_(found.kind), most=most)
+    return f"{line} {_('Writes {language}.', language=_(found.writes))}" if found.writes else line
 
 
 def check_length(model: str, text: str, longest: int) -> None:
     """Check that a sentence has no more tokens than a page draws. Raises InputError: it has."""
     n = len(engine_client.open(model).reader.encode(text).ids)
     if n > longest:
-        rule = f"This page draws sentences of up to {longest}."
-        raise InputError(f"The sentence has {n} tokens.", rule, "Shorten it, or take an example.")
+        rule = _("This page draws sentences of up to {n}.", n=longest)
+        raise InputError(
+            ngettext("The sentence has {n} token.", "The sentence has {n} tokens.", n),
+            rule,
+            _("Shorten it, or take an example."),
+        )
 
 
 def show(line: str) -> None:
     """Draw the line below the box."""
-    st.caption(literal(line), help=TOKEN)
+    st.caption(literal(line), help=_(TOKEN))
 
 
 @dataclass(frozen=True)
@@ -107,7 +115,7 @@ def show_note(
         st.text(note.says, width="stretch")
         if note.capitals:
             st.button(
-                "Write it in small letters",
+                _("Write it in small letters"),
                 key=f"{key}.small",
                 type="tertiary",
                 icon=":material/text_fields:",
@@ -127,20 +135,38 @@ def judge(model: str, text: str) -> Note | None:
     if of and (counted := capital_token_counts(text, reads)):
         loud, few = counted
         return Note(
-            f"{model} has read little in capitals: they cut this text into {loud} tokens, small letters into {few}.",
+            _(
+                "{model} has read little in capitals: they cut this text into {loud} tokens, small letters into {few}.",
+                model=model,
+                loud=loud,
+                few=few,
+            ),
             capitals=True,
         )
     if missing := unknown_characters(text, reads):
-        instead = "the same unknown token" if reads.unknown else "nothing"
+        instead = _("the same unknown token") if reads.unknown else _("nothing")
         return Note(
-            f"{model} has no token for “{visible(shorten(missing, 20))}”. It reads {instead} wherever such a character stands."
+            _(
+                "{model} has no token for “{missing}”. It reads {instead} wherever such a character stands.",
+                model=model,
+                missing=visible(shorten(missing, 20)),
+                instead=instead,
+            )
         )
     if of and of.language == "English" and not is_english(text):
         return Note(
-            f"{model} has read only {of.language}; this looks like another language. What follows is what it makes of unknown tokens."
+            _(
+                "{model} has read only {language}; this looks like another language. What follows is what it makes of unknown tokens.",
+                model=model,
+                language=_(of.language),
+            )
         )
     if of and (rare := characters_in_bytes(text, reads)):
         return Note(
-            f"{model} has no token of its own for “{visible(shorten(rare, 20))}” and reads its bytes, which its training texts hardly had. What follows is little more than a guess."
+            _(
+                "{model} has no token of its own for “{rare}” and reads its bytes, which its training texts hardly had. What follows is little more than a guess.",
+                model=model,
+                rare=visible(shorten(rare, 20)),
+            )
         )
     return None

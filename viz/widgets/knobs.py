@@ -24,6 +24,7 @@ from typing import Any, Literal, Self
 import streamlit as st
 
 from core.text.tokenizer import readable_part
+from viz.languages import _, mark
 from viz.shell import state
 from viz.widgets import controls, engine_client
 from viz.widgets import doodle as canvas
@@ -103,8 +104,16 @@ class Knobs:
         return {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
 
 
+PLACEHOLDER = mark("Type a sentence")
+
+
 def _resolve(value: ValueOrFunction, params: Any) -> Any:
     return value(params) if callable(value) else value
+
+
+def _label(value: ValueOrFunction, params: Any) -> str:
+    """Return a label, which the class of the Params has in English, in the visitor's language."""
+    return _(_resolve(value, params))
 
 
 def _one_of(options: Sequence[Any]) -> Callable[[Any], Callable[[str], Any]]:
@@ -126,8 +135,8 @@ def pills(
 ) -> Control:
     """Declare a choice of one of a few, as pills."""
     return Control(
-        lambda name, opening, p, _: controls.pills(
-            _resolve(label, p), _resolve(options, p), name, opening, format, quiet=quiet
+        lambda name, opening, p, names: controls.pills(
+            _label(label, p), _resolve(options, p), name, opening, format, quiet=quiet
         ),
         _choice_rule(options),
         width,
@@ -148,8 +157,8 @@ def segmented(
     quiet: the label is kept for screen readers alone. wrap: a bar that is too long goes on in another row, else it scrolls.
     """
     return Control(
-        lambda name, opening, p, _: controls.segmented(
-            _resolve(label, p), _resolve(options, p), name, opening, format, quiet=quiet, wrap=wrap
+        lambda name, opening, p, names: controls.segmented(
+            _label(label, p), _resolve(options, p), name, opening, format, quiet=quiet, wrap=wrap
         ),
         _choice_rule(options),
         width,
@@ -166,8 +175,8 @@ def select(
 ) -> Control:
     """Declare a choice of one of many, from a list."""
     return Control(
-        lambda name, opening, p, _: controls.select(
-            _resolve(label, p), _resolve(options, p), name, opening, format, **more
+        lambda name, opening, p, names: controls.select(
+            _label(label, p), _resolve(options, p), name, opening, format, **more
         ),
         _choice_rule(options),
         width,
@@ -179,8 +188,8 @@ def select_slider(
 ) -> Control:
     """Declare a quantity that grows by factors: a slider with named stops."""
     return Control(
-        lambda name, opening, p, _: controls.select_slider(
-            _resolve(label, p), options, name, opening, format
+        lambda name, opening, p, names: controls.select_slider(
+            _label(label, p), options, name, opening, format
         ),
         _one_of(options),
         width,
@@ -198,7 +207,7 @@ def slider(
 ) -> Control:
     """Declare a number from `lo` to `hi`, set with a slider."""
     return Control(
-        lambda name, opening, p, _: controls.slider(_resolve(label, p), lo, hi, name, opening, step, help),
+        lambda name, opening, p, names: controls.slider(_label(label, p), lo, hi, name, opening, step, help),
         lambda opening: controls.number_rule(lo, hi, opening, step),
         width,
     )
@@ -215,7 +224,7 @@ def number(
 ) -> Control:
     """Declare a quantity that one types."""
     return Control(
-        lambda name, opening, p, _: controls.number(_resolve(label, p), lo, hi, name, opening, step, help),
+        lambda name, opening, p, names: controls.number(_label(label, p), lo, hi, name, opening, step, help),
         lambda opening: controls.number_rule(lo, hi, opening, step),
         width,
     )
@@ -224,7 +233,7 @@ def number(
 def seed_input(most: int = 9999, *, first: int = 0, drops: Sequence[str] = (), **more: Any) -> Control:
     """Declare the seed of random numbers, with the button that takes the next; another seed takes back the fields named in `drops`."""
     return Control(
-        lambda name, opening, _, names: controls.seed_input(
+        lambda name, opening, p, names: controls.seed_input(
             name, opening, most, first=first, drops=tuple(map(names, drops)), **more
         ),
         lambda opening: state.whole_number(first, most),
@@ -235,7 +244,7 @@ def seed_input(most: int = 9999, *, first: int = 0, drops: Sequence[str] = (), *
 def toggle(label: ValueOrFunction, help: str | None = None, *, width: Width = 0) -> Control:
     """Declare a choice of yes or no."""
     return Control(
-        lambda name, opening, p, _: controls.toggle(_resolve(label, p), name, opening, help),
+        lambda name, opening, p, names: controls.toggle(_label(label, p), name, opening, help),
         lambda opening: state.yes_or_no,
         width,
     )
@@ -248,7 +257,7 @@ def sentence(
     model: ValueOrFunction = "",
     most: str = "",
     drops: Sequence[str] = (),
-    placeholder: ValueOrFunction = "Type a sentence",
+    placeholder: ValueOrFunction = PLACEHOLDER,
     quiet: ValueOrFunction = False,
     width: Width = 0,
 ) -> Control:
@@ -262,11 +271,11 @@ def sentence(
             else nullcontext()
         ):
             controls.text(
-                _resolve(label, params),
+                _label(label, params),
                 name,
                 opening,
                 quiet=_resolve(quiet, params),
-                placeholder=_resolve(placeholder, params),
+                placeholder=_label(placeholder, params),
                 drops=tuple(map(names, drops)),
                 model=_resolve(model, params),
                 most=most,
@@ -283,7 +292,7 @@ def doodle(
     """Declare a doodle that one draws, chooses or uploads, as the text that a model reads; another one takes back the fields named in `drops`."""
     return Control(
         lambda name, opening, p, names: canvas.draw(
-            name, opening, title=_resolve(title, p), upload=upload, drops=tuple(map(names, drops))
+            name, opening, title=_label(title, p), upload=upload, drops=tuple(map(names, drops))
         ),
         lambda opening: canvas.linked,
     )

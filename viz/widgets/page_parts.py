@@ -23,7 +23,7 @@ from core.serving.engine import default
 from viz import theme
 from viz.instruments.kit import origin, picture_listener
 from viz.labels import SHEET, formulas, has_index, literal
-from viz.languages import ENGLISH, using
+from viz.languages import ENGLISH, _, mark, using
 from viz.memo import remembered
 from viz.number_text import trimmed
 from viz.platform import run_context, static_files
@@ -32,9 +32,9 @@ from viz.shell.page_buttons import draw_page_buttons
 from viz.shell.pages import Entry, ExhibitInfo, Page, translate
 from viz.widgets import chart_table, export
 
-EQUATION, LOOKING = "The equation with these numbers", "What am I looking at"
-DOCUMENTS, TABLE, TAKE = "Sources", "As a table", "Export"
-MORE, BEHIND_MORE = "More", (EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE, SHEET)
+EQUATION, LOOKING = mark("The equation with these numbers"), mark("What am I looking at")
+DOCUMENTS, TABLE, TAKE = mark("Sources"), mark("As a table"), mark("Export")
+MORE, BEHIND_MORE = mark("More"), (EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE, SHEET)
 _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""
 Factory = Callable[[], Any]
@@ -240,7 +240,7 @@ def _word(
     row: DeltaGenerator, name: str, key: str, opened: bool, turn: Callable[..., None], *args: Any
 ) -> None:
     row.button(
-        name,
+        _(name),
         key=key,
         type="tertiary",
         icon=f":material/keyboard_arrow_{'up' if opened else 'down'}:",
@@ -294,7 +294,7 @@ def sources_fold(info: Page | ExhibitInfo, erratum: str | Callable[[], None] | N
         if callable(erratum):
             erratum()
         elif erratum:
-            st.markdown(f"**Erratum.** {formulas(erratum, is_markdown=True)}")
+            st.markdown(_("**Erratum.** {text}", text=formulas(erratum, is_markdown=True)))
 
 
 def dataframe(frame: pd.DataFrame, **more: Any) -> None:
@@ -344,27 +344,29 @@ def export_fold(
         picture = export.qr(link)
         with left:
             if picture:
-                st.image(picture, width=170, alt="QR code of the link to this view")
+                st.image(picture, width=170, alt=_("QR code of the link to this view"))
         with right:
             st.code(link, language=None, wrap_lines=True)
-            st.caption("In a frame, for a page of another site:")
+            st.caption(_("In a frame, for a page of another site:"))
             st.code(
                 export.frame(link, origin.now().page or "Attention Atlas"), language="html", wrap_lines=True
             )
             if state.unlinkable_names():
-                st.caption(f"The text is longer than {state.LONGEST:,} letters and is not in the link.")
+                st.caption(
+                    _("The text is longer than {most:,} letters and is not in the link.", most=state.LONGEST)
+                )
             with st.container(horizontal=True):
                 files = [
                     (
-                        "Data, NPZ",
+                        _("Data, NPZ"),
                         export.npz({**origin.now().arrays(), **arrays}),
                         "npz",
                         "application/octet-stream",
                     ),
-                    ("Data, CSV", export.csv(arrays), "csv", "text/csv"),
+                    (_("Data, CSV"), export.csv(arrays), "csv", "text/csv"),
                 ]
                 if png is not None:
-                    files.append(("Picture, PNG", png() if callable(png) else png, "png", "image/png"))
+                    files.append((_("Picture, PNG"), png() if callable(png) else png, "png", "image/png"))
                 files += [(name, make(), "zip", "application/zip") for name, make in (archives or {}).items()]
                 for name, held, kind, mime in files:
                     file = f"{key}.{kind}"
@@ -384,10 +386,11 @@ def foreign_model_hint(code: str) -> str:
     brought = [name for name in names if name and provenance.is_foreign(name) and repr(name) in code]
     if not brought:
         return ""
-    which = brought[0] if len(brought) == 1 else f"{len(brought)} of these models"
-    return (
-        f"{which} did not ship with the app. Start Python with ATLAS_MODELS set to the folder in which "
-        "it is, or give core.open_model the path of its own folder."
+    which = brought[0] if len(brought) == 1 else _("{n} of these models", n=len(brought))
+    return _(
+        "{model} did not ship with the app. Start Python with ATLAS_MODELS set to the folder in which "
+        "it is, or give core.open_model the path of its own folder.",
+        model=which,
     )
 
 

@@ -10,18 +10,19 @@ import streamlit as st
 
 from core.errors import InputError
 from viz.labels import head_name
+from viz.languages import _, mark, ngettext
 from viz.shell import links, state
 
 PINS = "pins"
 PANES = "compare.panes"
 MAX_PINS = 4
 """So many are kept; with one more the oldest goes."""
-AGGREGATES = {"mean": "mean", "max": "largest", "rollout": "rollout"}
+AGGREGATES = {"mean": mark("mean"), "max": mark("largest"), "rollout": "rollout"}
 """How the heads of a layer are joined: as a link says it, and as the core does."""
 _PLACE = re.compile(r"(\d{1,3})\.(\d{1,3}|mean|max|rollout)")
 _NAME = re.compile(r"[a-z]*")
-_FORM = "A pinned view is written model~kind~layer.head~text, and some more."
-_PIN_AGAIN = "Pin it again on the page where it was."
+_FORM = mark("A pinned view is written model~kind~layer.head~text, and some more.")
+_PIN_AGAIN = mark("Pin it again on the page where it was.")
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class View:
         """Return its head as pages name it: L3.H6, or the mean of layer 3."""
         if isinstance(self.head, int):
             return head_name(self.layer, self.head)
-        return f"{AGGREGATES[self.head]} of layer {self.layer}"
+        return _("{name} of layer {layer}", name=_(AGGREGATES[self.head]), layer=self.layer)
 
     def to_text(self) -> str:
         """Return a compact text, fit for a link; `from_text` reads it."""
@@ -82,7 +83,7 @@ class View:
             or not _NAME.fullmatch(parts[1])
             or len(parts) > len(fields(cls)) - 1
         ):
-            raise InputError("A pinned view cannot be read.", _FORM, _PIN_AGAIN)
+            raise InputError(_("A pinned view cannot be read."), _(_FORM), _(_PIN_AGAIN))
         head = int(place[2]) if place[2].isdecimal() else place[2]
         return cls(parts[0], parts[3] if len(parts) > 3 else "", parts[1], int(place[1]), head, *parts[4:])
 
@@ -120,18 +121,18 @@ def pin_button(view: View, key: str = "pin") -> None:
     here = view in now
     left = tuple(other for other in now if other != view)
     st.button(
-        "Pinned" if here else "Pin",
+        _("Pinned") if here else _("Pin"),
         key=key,
         icon=":material/keep_off:" if here else ":material/keep:",
         type="tertiary",
-        help="Take it out again"
+        help=_("Take it out again")
         if here
-        else "Keep this view to put it beside another one, on this page or any other",
+        else _("Keep this view to put it beside another one, on this page or any other"),
         on_click=_keep,
         args=(left if here else (*now, view)[-MAX_PINS:],),
     )
     if now:
-        to_compare(f"Pinned: {len(now)}, compare {'them' if len(now) > 1 else 'it'}", now)
+        to_compare(ngettext("Pinned: {n}, compare it", "Pinned: {n}, compare them", len(now)), now)
 
 
 def to_compare(label: str, views: tuple[View, ...]) -> None:

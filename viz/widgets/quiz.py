@@ -15,6 +15,7 @@ import streamlit as st
 
 from viz.classroom.ask import AnswerFormat, Question
 from viz.labels import formulas, literal, screen_reader_label
+from viz.languages import _
 from viz.number_text import three_digits
 from viz.shell import answers, present_layout, progress, state
 from viz.shell.answers import STATE_SUFFIX
@@ -97,11 +98,15 @@ def predict(
         if guess is not None:
             level = isinstance(options, Mapping) and tied(options[guess], options[answer])
             said = (
-                "Right."
+                _("Right.")
                 if guess in (answer, *also)
-                else f"As good as right: “{guess}” and “{answer}” are level."
+                else _("As good as right: “{guess}” and “{answer}” are level.", guess=guess, answer=answer)
                 if level
-                else f"You said “{guess}”. It is {' or '.join(f'“{one}”' for one in (answer, *also))}."
+                else _(
+                    "You said “{guess}”. It is {answers}.",
+                    guess=guess,
+                    answers=_(" or ").join(f"“{one}”" for one in (answer, *also)),
+                )
             )
             _verdict(key, asked, guess, guess in (answer, *also) or level, said, explanation)
     return guess is not None
@@ -151,7 +156,7 @@ def predict_number(
             label_visibility="collapsed",
         )
         right.button(
-            "That is my guess",
+            _("That is my guess"),
             key=f"{widget}:commit",
             on_click=_commit,
             args=(slot, widget),
@@ -166,9 +171,13 @@ def predict_number(
                 asked,
                 guess,
                 close,
-                f"{'Exactly' if said == told else 'Close enough'}: it is {told}."
+                (
+                    _("Exactly: it is {told}.", told=told)
+                    if said == told
+                    else _("Close enough: it is {told}.", told=told)
+                )
                 if close
-                else f"You said {said}. It is {told}.",
+                else _("You said {said}. It is {told}.", said=said, told=told),
                 explanation,
             )
     return guess is not None
@@ -196,10 +205,10 @@ def predict_mark(key: str, question: str, chosen_mark: str, answer: str, explana
         )
         now = chosen_mark if guess is None else guess
         left.markdown(
-            f"You marked: “{literal(now)}”." if now else "Nothing is marked yet."
+            _("You marked: “{now}”.", now=literal(now)) if now else _("Nothing is marked yet.")
         )  # before a room a text is a verdict, and hides what is done with
         right.button(
-            "That is my guess",
+            _("That is my guess"),
             key=f"predict:{key}:commit",
             on_click=_keep,
             args=(slot, chosen_mark),
@@ -212,7 +221,9 @@ def predict_mark(key: str, question: str, chosen_mark: str, answer: str, explana
                 asked,
                 guess,
                 guess == answer,
-                "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.",
+                _("Right.")
+                if guess == answer
+                else _("You said “{guess}”. It is “{answer}”.", guess=guess, answer=answer),
                 explanation,
             )
     return guess is not None
@@ -311,7 +322,7 @@ def _frame(key: str, question: str):
         st.session_state[QUESTION] = question
     with present_layout.side_area():
         box = st.container(border=True, key=f"asked-{_plain(key)}")
-    box.markdown(f"**Predict, then look.** {formulas(question)}")
+    box.markdown(_("**Predict, then look.** {question}", question=formulas(question)))
     return box
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.jobs import trainer
 from core.jobs.trainer import Training
 from viz.labels import percent
+from viz.languages import _, ngettext
 from viz.widgets import engine_client
 
 BEAT = 1.0
@@ -49,19 +50,26 @@ def progress_sentence(training: Training, steps: int, counted: str) -> str:
     """
     if training.state == "waiting":
         before = (
-            f"{training.place} training{'s' * (training.place > 1)} before yours"
+            ngettext("{n} training before yours", "{n} trainings before yours", training.place)
             if training.place
-            else "yours is next"
+            else _("yours is next")
         )
-        return f"Waiting: {before}. One runs at a time, so that nobody is slowed down."
+        return _("Waiting: {before}. One runs at a time, so that nobody is slowed down.", before=before)
     if not training.reports:
-        return training.reason or "Yours: it begins."
+        return training.reason or _("Yours: it begins.")
     report = training.reports[-1]
-    so_far = f"step {report.step:,} of {steps:,}, {report.seconds:.0f} seconds, {percent(report.right)} of the {counted} right"
+    so_far = _(
+        "step {step:,} of {steps:,}, {seconds:.0f} seconds, {right} of the {counted} right",
+        step=report.step,
+        steps=steps,
+        seconds=report.seconds,
+        right=percent(report.right),
+        counted=counted,
+    )
     if training.state == "running":
-        return f"Yours is learning: {so_far}."
+        return _("Yours is learning: {so_far}.", so_far=so_far)
     return (
-        f"Yours, done: {so_far}."
+        _("Yours, done: {so_far}.", so_far=so_far)
         if training.state == "done"
-        else f"Yours ended early: {so_far}. {training.reason}"
+        else _("Yours ended early: {so_far}. {reason}", so_far=so_far, reason=training.reason)
     )
