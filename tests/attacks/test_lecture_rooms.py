@@ -86,7 +86,8 @@ def test_a_student_hears_nothing_that_is_the_lecturers(room, student):
     heard = student.stream(f"/room/{room.code}/events")[0]
     assert {event["event"] for event in heard} == {"view", "picture", "ask"}
     assert "unread" not in json.dumps(heard) and "counts" not in json.dumps(heard)
-    assert student.get(f"/room/{room.code}/votes").status == 403
+    for name in ("votes", "report"):
+        assert student.get(f"/room/{room.code}/{name}").status == 403
 
 
 def test_what_is_no_answer_is_not_counted(room):

@@ -142,7 +142,11 @@ def test_the_votes_are_a_file_for_the_lecturer_alone_during_and_after_the_lectur
             "1,Which?,choice,b,no,,1",
         ]
         assert "attachment" in answer.headers["content-disposition"]
-        assert student.get(f"/room/{room.code}/votes").status == 403
+        page = lecturer.get(f"/room/{room.code}/report")
+        assert 'filename="lecture.html"' in page.headers["content-disposition"]
+        assert "Which?" in page.body.decode() and room.code not in page.body.decode()
+        for name in ("votes", "report"):
+            assert student.get(f"/room/{room.code}/{name}").status == 403
         room.end()
     assert (
         lecturer.lead(room.code, "").told["ended"]["leads"]

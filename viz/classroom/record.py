@@ -67,7 +67,7 @@ class Record:
         lines = csv.writer(text)
         lines.writerow(("number", "question", "kind", "answer", "right", "first vote", "last vote"))
         for number, asked in enumerate(self._votes, 1):
-            for name, right, first, last in _answers(asked):
+            for name, right, first, last in answer_rows(asked):
                 lines.writerow((number, asked["words"], asked["kind"], name, right, first, last))
         return text.getvalue()
 
@@ -80,7 +80,7 @@ class Record:
         self._pages, self._votes = list(state.get("pages", ())), list(state.get("votes", ()))
 
 
-def _answers(question: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, int]]:
+def answer_rows(question: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, int]]:
     """Yield each answer with "yes" or "no" for right ("" where nothing is), its count in the first vote ("" without one) and in the last."""
     before, options, truth = question.get("before"), question["options"], question.get("truth")
     if question["kind"] == "cell":

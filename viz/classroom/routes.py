@@ -25,6 +25,7 @@ from core.errors import InputError
 from viz import limits
 from viz.classroom import store
 from viz.classroom.light_pages import asset, follower_page, notes, presenter
+from viz.classroom.report import lecture_report
 from viz.classroom.room import LASTS, Room
 from viz.classroom.seats import CLOSED, LEAD, SEAT, Refusal
 
@@ -95,16 +96,31 @@ def _end(room: Room, *, leads: bool = False) -> Response:
 
 async def votes(request: Request) -> Response:
     """Send the votes as a file to the lecturer, during the lecture and after it."""
-    code, who = request.path_params["code"], request.client.host if request.client else ""
-    room = store.ROOMS.find(code) or store.ROOMS.find_ended(code, who)
-    if room is None or not _leads(request, room):
-        raise Refusal(*STRANGER)
+    room = _own_room(request)
     name = f'attachment; filename="votes-{room.code}.csv"'
     return Response(
         room.record.table().encode("utf-8-sig"),  # a spreadsheet knows by the mark that it is UTF-8
         media_type="text/csv",
         headers={"Content-Disposition": name, "Cache-Control": "no-store"},
     )
+
+
+async def report(request: Request) -> Response:
+    """Send what was shown and the counts of all answers, as one page, to the lecturer."""
+    return Response(
+        lecture_report(_own_room(request).record),
+        media_type="text/html",
+        headers={"Content-Disposition": 'attachment; filename="lecture.html"', "Cache-Control": "no-store"},
+    )
+
+
+def _own_room(request: Request) -> Room:
+    """Return the room, open or ended, for its lecturer. Raises Refusal: the request is another person's."""
+    code, who = request.path_params["code"], request.client.host if request.client else ""
+    room = store.ROOMS.find(code) or store.ROOMS.find_ended(code, who)
+    if room is None or not _leads(request, room):
+        raise Refusal(*STRANGER)
+    return room
 
 
 async def events(request: Request) -> Response:
@@ -362,6 +378,7 @@ ROUTES = [
     Route("/room/{code}/presenter", presenter),
     Route("/room/{code}/events", _with_refusals(events)),
     Route("/room/{code}/votes", _with_refusals(votes)),
+    Route("/room/{code}/report", _with_refusals(report)),
     Route("/room/{code}/part/{identity}", _with_refusals(part)),
     *(
         Route(f"/room/{{code}}/{name}", _with_refusals(act), methods=["POST"])

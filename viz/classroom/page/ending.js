@@ -8,15 +8,16 @@ const make = (tag, parent, text = "", more = {}) => {
   return made;
 };
 
-/** Draw the end in `home`; `file` is where the lecturer finds the votes, "" for everybody else. */
-export function ending(home, { shown, sheet, votes }, file = "") {
+/** Draw the end in `home`; `files` is where the lecturer finds the report and the votes, "" for everybody else. */
+export function ending(home, { shown, sheet, votes }, files = "") {
   const link = (parent, to, text, more = {}) => make("a", parent, text, { href: new URL(to, document.baseURI).href, target: "_blank", rel: "noopener", ...more });
   home.replaceChildren();
   home.hidden = false;
   make("h1", home, "The lecture has ended");
   make("p", home, "This page can be opened with the code for four hours. It holds no name and no seat: answers are counts.", { className: "muted" });
   const actions = make("p", home, "", { className: "actions" });
-  if (file && votes.length) link(actions, file, "Download the votes (CSV)", { className: "button", target: "" });
+  if (files && (shown.length || votes.length)) link(actions, `${files}report`, "Download the lecture (HTML)", { className: "button", target: "" });
+  if (files && votes.length) link(actions, `${files}votes`, "Download the votes (CSV)", { className: "button", target: "" });
   if (sheet) link(actions, sheet, "Exercises to print", { className: "button" });
   link(actions, "course", "Open the course", { className: "button" });
   make("h2", home, "What was shown");

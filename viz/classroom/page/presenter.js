@@ -135,7 +135,7 @@ function over(what) {
   at("student").href = new URL(`room/${code}`, document.baseURI).href;
   state("");
   say("people", "");
-  if (!words) ending(at("ended"), what, what.leads === false ? "" : `room/${code}/votes`);
+  if (!words) ending(at("ended"), what, what.leads === false ? "" : `room/${code}/`);
 }
 
 async function begin() {
