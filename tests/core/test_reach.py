@@ -35,9 +35,11 @@ def test_the_slopes_are_those_of_finite_differences(cell):
             less[place, element] -= step
             columns.append((context(model, more) - context(model, less)) / (2 * step))
         jacobian = torch.stack(columns, 1)
-        assert float(jacobian.norm()) == pytest.approx(float(found.whole[0, place]), rel=5e-3)
-        assert float(jacobian[:32].norm()) == pytest.approx(float(found.ahead[0, place]), rel=5e-3, abs=1e-4)
-    assert (found.whole[1, 2:] == 0).all() and (found.whole[1, :2] > 0).all()
+        assert float(jacobian.norm()) == pytest.approx(float(found.context_slopes[0, place]), rel=5e-3)
+        assert float(jacobian[:32].norm()) == pytest.approx(
+            float(found.forward_slopes[0, place]), rel=5e-3, abs=1e-4
+        )
+    assert (found.context_slopes[1, 2:] == 0).all() and (found.context_slopes[1, :2] > 0).all()
 
 
 def test_a_batch_says_what_each_text_says_by_itself_also_inside_the_engine():
@@ -45,7 +47,7 @@ def test_a_batch_says_what_each_text_says_by_itself_also_inside_the_engine():
     together = reach.reach(model, ["attention", "abc"])
     with torch.inference_mode():
         alone = reach.reach(model, ["abc"])
-    np.testing.assert_allclose(together.whole[1, :3], alone.whole[0], rtol=1e-4)
+    np.testing.assert_allclose(together.context_slopes[1, :3], alone.context_slopes[0], rtol=1e-4)
 
 
 def test_the_first_letter_fades_from_an_rnn_and_stays_in_a_gated_cell():
@@ -62,7 +64,7 @@ def test_the_first_letter_fades_from_an_rnn_and_stays_in_a_gated_cell():
 def test_the_chain_rule_step_by_step_is_the_gradient_through_all_steps(cell):
     model, text = core.open_model(f"copy-{cell}"), "chains"
     found = reach.fading(model, text)
-    oracle = [reach.reach(model, [text[:n]]).ahead[0, 0] for n in range(1, len(text) + 1)]
+    oracle = [reach.reach(model, [text[:n]]).forward_slopes[0, 0] for n in range(1, len(text) + 1)]
     np.testing.assert_allclose(found, oracle, rtol=2e-3, atol=1e-6)
 
 

@@ -19,7 +19,7 @@ from viz.course.shared import unscaled_scores
 @pytest.mark.parametrize("d_k", [4, 64, 1024])
 def test_the_variance_is_d_and_one_after_the_division(d_k):
     """C031."""
-    found = maths.drawn(d_k)
+    found = maths.sample_scores(d_k)
     assert found.raw.var() == pytest.approx(d_k, rel=0.08)
     assert found.scaled.var() == pytest.approx(1.0, rel=0.08)
     assert stats.norm(scale=math.sqrt(d_k)).pdf(1.5) == pytest.approx(maths.bell(np.array([1.5]), d_k)[0])
@@ -30,8 +30,8 @@ def test_entropy_falls_unscaled_and_stays_scaled():
     found = maths.by_width((4, 1024))
     assert [round(m.entropy, 2) for m in found["raw"]] == pytest.approx([2.37, 0.10], abs=0.02)
     assert [m.entropy for m in found["scaled"]] == pytest.approx([3.0, 3.0], abs=0.07)
-    weights = torch.softmax(torch.from_numpy(maths.drawn(16).raw), -1).numpy()
-    assert maths.measured(maths.drawn(16).raw).entropy == pytest.approx(
+    weights = torch.softmax(torch.from_numpy(maths.sample_scores(16).raw), -1).numpy()
+    assert maths.measured(maths.sample_scores(16).raw).entropy == pytest.approx(
         stats.entropy(weights, axis=-1).mean()
     )
 
@@ -51,10 +51,10 @@ def test_the_slope_vanishes_without_the_division():
 
 
 def test_the_same_seed_draws_the_same():
-    assert np.array_equal(maths.drawn(8, 3).raw, maths.drawn(8, 3).raw)
-    assert not np.array_equal(maths.drawn(8, 3).raw, maths.drawn(8, 4).raw)
+    assert np.array_equal(maths.sample_scores(8, 3).raw, maths.sample_scores(8, 3).raw)
+    assert not np.array_equal(maths.sample_scores(8, 3).raw, maths.sample_scores(8, 4).raw)
     with pytest.raises(InputError):
-        maths.drawn(0)
+        maths.sample_scores(0)
 
 
 def test_float32_ends_at_88_72():

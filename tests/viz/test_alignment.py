@@ -89,7 +89,7 @@ def matrices(test: AppTest) -> dict[str, bytes]:
 def test_weights_are_the_softmax_of_the_scores_and_the_context_is_their_mix(asks):
     """C006."""
     data = exhibit.compute(Params(TEXT, asks))
-    assert data.model == maths.ASKERS[asks] and data.written[-1] == "END"
+    assert data.model == maths.ASKERS[asks] and data.written_tokens[-1] == "END"
     exps = np.exp(data.scores.astype(float) - data.scores.max(1, keepdims=True))
     np.testing.assert_allclose(exps / exps.sum(1, keepdims=True), data.weights, atol=1e-5)
     np.testing.assert_allclose(data.weights.sum(1), 1, atol=1e-5)
@@ -197,7 +197,7 @@ def test_the_matrix_grows_a_row_a_word():
     data = exhibit.compute(Params(TEXT))
     for rows in (1, 3):
         (packet,) = matrices(page(4, rows=str(rows))).values()
-        assert opened(packet)[0]["queries"] == list(data.written[:rows])
+        assert opened(packet)[0]["queries"] == list(data.written_tokens[:rows])
         np.testing.assert_allclose(unpacked(packet), data.weights[:rows], atol=1e-6)
 
 

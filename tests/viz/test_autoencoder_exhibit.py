@@ -106,7 +106,9 @@ def test_ones_own_word_goes_through_the_same_encoder(capsys):
 def test_letters_come_back_as_the_truncated_decomposition_says():
     test = page(step="4", letter="S", p="6")
     data = compression.letter("S", 6)
-    assert list(data.exits) == ["plain", "bold", "slanted", "framed"] and data.lost == pytest.approx(FLOOR[6])
+    assert list(data.exits) == ["plain", "bold", "slanted", "framed"] and data.lost_share == pytest.approx(
+        FLOOR[6]
+    )
     made, entry = np.asarray(data.exits["plain"]), glyphs()[letters().index("S")].reshape(7, 5)
     wrong = int(((made > 0.5) != (entry > 0.5)).sum())
     dots = drawn_rows(test, "value", mark="square")

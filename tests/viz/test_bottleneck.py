@@ -66,9 +66,9 @@ def test_the_context_is_what_each_direction_holds_at_its_end(cell):
     assert one.read_states.shape == (9, 64) and one.context.shape == (64,)
     np.testing.assert_array_equal(one.context[:32], one.read_states[-1, :32])
     np.testing.assert_array_equal(one.context[32:], one.read_states[0, 32:])
-    assert (one.right, "".join(one.written)) == right_of(cell, WORD)
-    assert (data.looks.right, "".join(data.looks.written)) == right_of(cell, WORD, attends=True)
-    assert len(one.written_states) == len(one.chances) == len(one.written) + 1
+    assert (one.right, "".join(one.written_letters)) == right_of(cell, WORD)
+    assert (data.looks.right, "".join(data.looks.written_letters)) == right_of(cell, WORD, attends=True)
+    assert len(one.written_states) == len(one.chances) == len(one.written_letters) + 1
     np.testing.assert_allclose(data.looks.pattern.sum(1), 1, atol=1e-5)
 
 
@@ -174,7 +174,7 @@ def test_the_slopes_are_those_of_autograd():
     test = page(6, cell="rnn")
     sizes = copies.fading("rnn")
     assert f"RNN {percent_or_power(sizes[9] / sizes[0])}" in said(test)
-    place = reach.reach(core.open_model("copy-rnn"), [WORD]).whole[0]
+    place = reach.reach(core.open_model("copy-rnn"), [WORD]).context_slopes[0]
     kept = copies.by_place("rnn")
     begins, ends = percent(kept.right[:5].mean()), percent(kept.right[-5:].mean())
     assert states(said(test), f"{begins} of the", "5 letters", f"{ends} of the")
@@ -204,7 +204,9 @@ def test_the_equation_has_the_probabilities_and_what_a_cell_costs():
 def test_the_lines_to_take_away_run():
     names: dict[str, object] = {}
     exec(steps.code(Params("abc", "gru")), names)
-    np.testing.assert_allclose(names["slopes"], reach.reach(core.open_model("copy-gru"), ["abc"]).whole[0])
+    np.testing.assert_allclose(
+        names["slopes"], reach.reach(core.open_model("copy-gru"), ["abc"]).context_slopes[0]
+    )
 
 
 # ------------------------------------------------------------------ figures

@@ -40,7 +40,7 @@ def test_weights_of_words_of_sentences_and_their_products_sum_to_one(text):
     found = data(text)
     run = core.open_model(maths.MODEL).run(text)
     words, sentences = run.attention("words", by="word"), run.attention("sentences")
-    for i in range(len(found.whole)):
+    for i in range(len(found.sentence_texts)):
         own = found.words_of(i)
         assert found.inside[own].sum() == pytest.approx(1, abs=1e-5)
         np.testing.assert_allclose(found.inside[own], words.weights[0, 0, i, own], atol=1e-6)
@@ -50,17 +50,17 @@ def test_weights_of_words_of_sentences_and_their_products_sum_to_one(text):
     assert found.products.sum() == pytest.approx(1, abs=1e-5) and (found.products >= 0).all()
     np.testing.assert_allclose(found.rows[-1], found.products)
     np.testing.assert_allclose(found.rows.sum(1), 1, atol=1e-5)
-    assert found.words == words.keys and found.whole == sentences.keys
+    assert found.words == words.keys and found.sentence_texts == sentences.keys
     np.testing.assert_allclose(found.chances, softmax(run.classes))
 
 
 def test_without_a_sentence_is_the_text_read_again_without_it():
     found, model = data(), core.open_model(maths.MODEL)
     places = sentences_of(OWN)
-    for i, row in enumerate(found.left):
+    for i, row in enumerate(found.chances_without):
         rest = " ".join(OWN[slice(*place)] for j, place in enumerate(places) if j != i)
         np.testing.assert_allclose(row, softmax(model.run(rest).classes), atol=1e-5)
-    assert data("whale").left.shape == (0, 6) and maths.agreement(data("whale")) is None
+    assert data("whale").chances_without.shape == (0, 6) and maths.agreement(data("whale")) is None
 
 
 def test_the_page_opens_with_a_question_and_tells_no_weight_before():
@@ -70,7 +70,10 @@ def test_the_page_opens_with_a_question_and_tells_no_weight_before():
     told = page(1, "first", found.names[found.heaviest])
     assert "Right." in said(told)
     assert bar_labels(told) == [f"{weight:.1%}" for weight in found.sentences]
-    assert f"Output: {found.classes[found.told]} ({percent(found.chances[found.told], 2)})" in said(told)
+    assert (
+        f"Output: {found.classes[found.predicted_class]} ({percent(found.chances[found.predicted_class], 2)})"
+        in said(told)
+    )
 
 
 def test_the_words_of_a_sentence_with_their_weights():
@@ -94,25 +97,27 @@ def test_the_products_add_up_and_the_heaviest_are_told():
 def test_six_kinds_and_what_one_of_ours_is_meant_as():
     for name, text in EXAMPLES.items():
         found = data(text)
-        test = page(4, "kind", found.classes[found.told], text)
+        test = page(4, "kind", found.classes[found.predicted_class], text)
         assert "Right." in said(test) and len(drawn_rows(test, "value")) == 6
-        meant = next(one for one in maths.ours() if one.row.task == name)
-        assert ("That is right." in said(test)) == meant.kept
-        assert ("A telling error" in said(test)) != meant.kept
-    assert "no class" in said(page(4, "kind", data().classes[data().told], OWN))
+        meant = next(one for one in maths.preset_results() if one.row.task == name)
+        assert ("That is right." in said(test)) == meant.passed
+        assert ("A telling error" in said(test)) != meant.passed
+    assert "no class" in said(page(4, "kind", data().classes[data().predicted_class], OWN))
 
 
 @pytest.mark.slow
 def test_a_deleted_sentence_moves_the_class_or_does_not():
     for text in (OWN, *EXAMPLES.values()):
         found = data(text)
-        after = int(found.left[found.heaviest].argmax())
-        right = "It stays" if after == found.told else f"It becomes {found.classes[after]}"
+        after = int(found.chances_without[found.heaviest].argmax())
+        right = "It stays" if after == found.predicted_class else f"It becomes {found.classes[after]}"
         test = page(5, "gone", right, text)
         assert "Right." in said(test)
-        lost = found.chances[found.told] - found.left[:, found.told]
+        lost = found.chances[found.predicted_class] - found.chances_without[:, found.predicted_class]
         np.testing.assert_allclose(lanes(test)[1], lost, atol=6e-4)
-        turned = [1 + i for i, row in enumerate(found.left) if row.argmax() != found.told]
+        turned = [
+            1 + i for i, row in enumerate(found.chances_without) if row.argmax() != found.predicted_class
+        ]
         assert ("No single sentence" in said(test)) == (not turned)
     assert "nothing is left" in said(page(5, text="whale"))
 
@@ -123,7 +128,7 @@ def test_rank_correlation_is_spearmans():
 
     for text in EXAMPLES.values():
         found = data(text)
-        lost = found.chances[found.told] - found.left[:, found.told]
+        lost = found.chances[found.predicted_class] - found.chances_without[:, found.predicted_class]
         assert maths.agreement(found) == pytest.approx(spearmanr(found.sentences, lost).statistic)
 
 
@@ -144,7 +149,7 @@ def test_the_record_is_told_beside_its_baselines_and_our_texts_as_they_come_out(
     shown = [*maths.left_out().values(), *(value for name, value in found.items() if name != maths.MODEL)]
     assert bar_labels(told) == [f"{value:.1%}" for value in shown]
     assert maths.left_out()["test"] == held[maths.MODEL] and len(maths.left_out()) == 3
-    wrong = [one for one in maths.ours() if not one.kept]
+    wrong = [one for one in maths.preset_results() if not one.passed]
     assert all(one.says in said(told) for one in wrong) and wrong, "a case where it is wrong is told"
 
 

@@ -77,7 +77,7 @@ def test_the_page_opens_without_luongs_model_and_says_what_is_missing(only):
     for step in range(1, 5):
         test = page(step)
         assert not test.exception and states(said(test), "luong-global-en-es", "is not among")
-    assert set(maths.offered()) == {"concat", "dot"}
+    assert set(maths.models_by_score()) == {"concat", "dot"}
     assert maths.CONCAT in matrix(page())["title"]
 
 
@@ -105,10 +105,10 @@ def test_the_asked_row_is_left_out_until_the_guess_and_the_answer_is_the_runs(ev
     data = exhibit.compute(Params(TEXT, "concat"))
     row = luong.crossing(data.weights)
     before = page(score="concat")
-    assert len(matrix(before)["queries"]) == len(data.written) - 1
+    assert len(matrix(before)["queries"]) == len(data.written_words) - 1
     answer = distinct(data.source)[int(data.weights[row].argmax())]
     after = page(score="concat", guess=("global", answer))
-    assert "Right" in said(after) and len(matrix(after)["queries"]) == len(data.written)
+    assert "Right" in said(after) and len(matrix(after)["queries"]) == len(data.written_words)
     assert asked(after, "global")[2] == answer
 
 
@@ -160,16 +160,16 @@ def test_sigma_follows_the_window_until_it_is_moved(every):
 @pytest.mark.slow
 def test_the_cost_is_what_the_model_does_inside_the_windows(every):
     data = exhibit.compute(Params(TEXT, "concat"))
-    centres = tuple(luong.monotonic(t, len(data.source)) for t in range(len(data.written)))
+    centres = tuple(luong.monotonic(t, len(data.source)) for t in range(len(data.written_words)))
     found = maths.cost(TEXT, data, centres, 3)
     model = core.serving.engine.default().open(data.model)
     allowed = luong.windows(centres, 2, len(data.source))
     run = model.run(TEXT, target=data.target, edits=(luong.shut_in(allowed),))
-    assert found.surprise[1] == pytest.approx(unscaled_scores.surprise(run.logits, run.ids), abs=1e-5)
-    assert found.touched[1] == allowed.sum()
+    assert found.loss[1] == pytest.approx(unscaled_scores.surprise(run.logits, run.ids), abs=1e-5)
+    assert found.n_scores[1] == allowed.sum()
     assert (run.trace["decoder.attn.pattern"][0][~allowed] == 0).all()
     test = page(4, score="concat", centre="monotonic", guess=("cost", "much more"))
-    assert states(said(test), "D = 2", f"{found.touched[1]} scores", allowed.size)
+    assert states(said(test), "D = 2", f"{found.n_scores[1]} scores", allowed.size)
 
 
 def test_training_with_windows_keeps_the_quality_as_the_cards_record_it(monkeypatch):
@@ -179,7 +179,7 @@ def test_training_with_windows_keeps_the_quality_as_the_cards_record_it(monkeypa
         rows = json.loads((shipped_folder() / name / "scores.json").read_text("utf-8"))
         bleu = {(row["measure"], row["split"], row["of"]): row["value"] for row in rows}
         assert f"{name} has BLEU {bleu['bleu_beam4', 'test', name]:.1f}" in told
-    monkeypatch.setattr(maths, "here", lambda name: False)
+    monkeypatch.setattr(maths, "is_available", lambda name: False)
     assert steps._with_windows() == ""
 
 

@@ -67,10 +67,10 @@ def test_before_the_guess_the_asked_histogram_is_not_in_the_page():
         "d = 4:" in titles(before)[0]
         and "64" not in str(titles(before))
         and max(abs(row["right"]) for row in drawn_rows(before, mark="rect"))
-        == pytest.approx(np.abs(maths.drawn(4).raw).max())
+        == pytest.approx(np.abs(maths.sample_scores(4).raw).max())
     )
     after = page(guess=("spread", "about 8"))
-    drawn = maths.drawn(64)
+    drawn = maths.sample_scores(64)
     texts = " ".join(titles(after))
     counted = [
         np.histogram(scores, bins=48, range=(-end, end), density=True)[0]
@@ -91,12 +91,12 @@ def test_before_the_guess_the_asked_histogram_is_not_in_the_page():
 def test_the_answer_is_computed_from_the_width(d_k, answer):
     test = page(guess=("spread", answer), d_k=d_k)
     assert "Right" in said(test)
-    assert states(said(test), f"{maths.drawn(int(d_k)).raw.std():.2f}")
+    assert states(said(test), f"{maths.sample_scores(int(d_k)).raw.std():.2f}")
 
 
 def test_one_row_with_and_without():
     test = page(2, d_k="256")
-    drawn = maths.drawn(256)
+    drawn = maths.sample_scores(256)
     row = maths.typical(drawn.raw)
     best = [np.exp(s[row] - s[row].max()) for s in (drawn.raw, drawn.scaled)]
     raw, scaled = (float(e.max() / e.sum()) for e in best)
@@ -122,7 +122,7 @@ def test_entropy_over_every_width_with_and_without_scaling():
         [getattr(m, leaf) for m in found[name]] for leaf in ("entropy", "slope") for name in ("raw", "scaled")
     ]
     np.testing.assert_allclose(lines, wanted)
-    assert states(said(test), "16", f"{maths.measured(maths.drawn(16).raw).entropy:.2f} nats")
+    assert states(said(test), "16", f"{maths.measured(maths.sample_scores(16).raw).entropy:.2f} nats")
 
 
 @pytest.mark.slow

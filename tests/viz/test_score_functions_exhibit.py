@@ -80,7 +80,7 @@ def test_moving_the_query_does_not_move_the_linear_additive_weights_and_the_page
     test = page(3, guess=("turn", "additive, linear"))
     assert "Right" in said(test) and steps.REASON["linear"] in said(test)
     assert drawn(test)["scale"] == "difference"
-    change = maths.moved(OPENING.place, "turn")
+    change = maths.weight_changes(OPENING.place, "turn")
     assert np.abs(change["linear"]).max() < 1e-12 < np.abs(change["dot"]).max()
     assert states(said(test), "additive, linear", "unchanged")
     assert "unchanged" not in said(page(3)), "nothing is given away before the guess"
@@ -100,4 +100,4 @@ def test_a_query_in_the_middle_moves_nothing():
 
 def test_places_in_the_link_come_back():
     pairs = ((1.0, 0.6), (0.25, -2.0), (0.0, 0.0), (1.5, 1.5), (-1.0, -0.01))
-    assert params.places(params.written(pairs)) == pairs
+    assert params.places(params.pack(pairs)) == pairs

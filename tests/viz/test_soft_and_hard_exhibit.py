@@ -56,8 +56,8 @@ def test_the_page_opens_with_a_question_and_covers_what_is_read():
     assert not covered and titles(told) == ["soft", "one draw", "mean of 200"]
     shown = (
         (data.weights @ data.patches.reshape(24, -1)).reshape(30, 30, 3),
-        data.patches[data.drawn[0]],
-        data.patches[data.drawn].mean(0),
+        data.patches[data.samples[0]],
+        data.patches[data.samples].mean(0),
     )
     for row, image in zip(seen, shown, strict=True):
         np.testing.assert_allclose(pixels(row["image"]), 255 * image, atol=0.51)
@@ -87,7 +87,7 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
     data = exhibit.compute(Params(draws=5000, draw=3))
     error = maths.spread(data.weights, data.values) / np.sqrt(5000)
     soft = data.weights @ data.values
-    assert (np.abs(data.values[data.drawn].mean(0) - soft) <= 4 * error).all()
+    assert (np.abs(data.values[data.samples].mean(0) - soft) <= 4 * error).all()
     np.testing.assert_allclose(maths.soft_read(data.weights, data.patches).mean((0, 1)), soft)
     test = page(step="4", draws="5000", draw="3")
     assert states(said(test), "5,000", f"{data.near.distance[-1]:.4f}")
@@ -98,14 +98,14 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
     np.testing.assert_allclose(
         [[row["n"], row["y"]] for row in chance], np.stack([data.near.n, data.near.expect], 1)
     )
-    assert data.near.distance[-1] == pytest.approx(np.linalg.norm(data.values[data.drawn].mean(0) - soft))
+    assert data.near.distance[-1] == pytest.approx(np.linalg.norm(data.values[data.samples].mean(0) - soft))
     shown = page(step="3", draw="3")
-    assert titles(shown) == ["soft", f"hard: {steps.NAMES[data.drawn[0]]}"] and data.drawn[0] in [
+    assert titles(shown) == ["soft", f"hard: {steps.NAMES[data.samples[0]]}"] and data.samples[0] in [
         rows[0]["place"]
         for each in find_layers(shown, mark="rect", without=["veil"])
         if len(rows := each["data"]["values"]) == 1
     ]
-    assert states(said(shown), steps.thing(int(data.drawn[0])), percent(data.weights[data.drawn[0]], 2))
+    assert states(said(shown), steps.thing(int(data.samples[0])), percent(data.weights[data.samples[0]], 2))
 
 
 @pytest.mark.slow
@@ -113,7 +113,7 @@ def test_another_draw_is_another_lot():
     test = page(step="3")
     test.button(key="soft_and_hard.draw.again").click().run()
     data = exhibit.compute(Params(draw=1))
-    assert f"Sampled: {steps.thing(int(data.drawn[0]))}" in said(test)
+    assert f"Sampled: {steps.thing(int(data.samples[0]))}" in said(test)
 
 
 def test_gradients_agree_and_are_shown_with_their_scatter():
@@ -181,7 +181,7 @@ def test_the_lines_to_take_away_make_the_same_numbers():
     exec(filled(exhibit.EXHIBIT.text.steps[0].code, {}, params), names)
     data = exhibit.compute(params)
     np.testing.assert_allclose(names["weights"], data.weights)
-    assert np.array_equal(names["drawn"], data.drawn)
+    assert np.array_equal(names["drawn"], data.samples)
 
 
 def test_figures_as_data():

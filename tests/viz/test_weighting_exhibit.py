@@ -44,13 +44,13 @@ def test_the_page_opens_with_a_question_and_gives_nothing_away():
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.text.info.title
     assert words(test)["covered"] and words(test)["raw"] == list(weighting.BY_HAND)
     assert "%" not in "".join(text.value for text in test.text)
-    shares, answer = steps.shares.offered(exhibit.compute(Params()))
+    shares, answer = steps.shares.answer_options(exhibit.compute(Params()))
     assert [one.replace("\\", "") for one in test.get("button_group")[1].options] == list(shares)
     assert shares[answer] == weighting.softmax(weighting.BY_HAND).max()
 
 
 def test_after_the_guess_the_words_are_shaded_and_the_answer_is_the_runs_own():
-    wrong, *_ = steps.shares.offered(exhibit.compute(Params()))[0]
+    wrong, *_ = steps.shares.answer_options(exhibit.compute(Params()))[0]
     test = page(state={"predict:weighting.first": wrong})
     weights = weighting.softmax(weighting.BY_HAND)
     assert not words(test)["covered"] and words(test)["raw"] == list(weighting.BY_HAND)
@@ -62,10 +62,10 @@ def test_after_the_guess_the_words_are_shaded_and_the_answer_is_the_runs_own():
 
 def test_other_importances_make_another_answer():
     raw = "0_0_0_0_0_0_0_0_0_4"
-    right = steps.shares.offered(exhibit.compute(Params(source="own", raw=raw)))[1]
+    right = steps.shares.answer_options(exhibit.compute(Params(source="own", raw=raw)))[1]
     test = page(source="own", raw=raw, state={"predict:weighting.first": right})
     assert "Right." in said(test) and f"“Vinci” gets {percent(np.exp(4) / (np.exp(4) + 9), 2)}" in said(test)
-    shares, right = steps.shares.offered(exhibit.compute(Params(source="equal")))
+    shares, right = steps.shares.answer_options(exhibit.compute(Params(source="equal")))
     level = page(source="equal", state={"predict:weighting.first": next(iter(shares))})
     assert list(shares.values())[:3] == pytest.approx([0.1] * 3) and "good as right" in said(level)
 
@@ -164,7 +164,7 @@ def test_the_picture_is_lit_where_the_patch_is():
     assert f"{percent(data.parts[first])} is on the {first}" in said(test) and sum(
         data.parts.values()
     ) == pytest.approx(1)
-    touched = page(step="5", part=params.TOUCHED, cell="79")
+    touched = page(step="5", part=params.TOUCHED_PATCH, cell="79")
     assert "The brightest patch, H10" in said(touched)
 
 
@@ -175,7 +175,7 @@ def test_a_touched_patch_moves_the_attention(monkeypatch):
         steps.page_parts.st, "session_state", {"weighting.portrait": {"selection": {PICKED: [{"place": 12}]}}}
     )
     steps._touch("weighting.portrait")
-    assert written == {"weighting.part": params.TOUCHED, "weighting.cell": 12}
+    assert written == {"weighting.part": params.TOUCHED_PATCH, "weighting.cell": 12}
 
 
 def test_importances_outside_the_scale_are_refused():

@@ -12,7 +12,7 @@ LIMIT, MOST_ROWS, MOST_WIDE = 2.0, 12, 6
 
 
 def pack(vectors: Sequence[Sequence[float]]) -> str:
-    """Vectors of numbers: commas between numbers, semicolons between vectors.
+    """Return vectors of numbers as text: commas between numbers, semicolons between vectors.
 
     >>> pack([(1.0, 0.25), (-2.0, 0.0)])
     '1,0.25;-2,0'
@@ -21,7 +21,7 @@ def pack(vectors: Sequence[Sequence[float]]) -> str:
 
 
 def vectors(raw: str, limit: float = 9.0, rule: str = "") -> Vectors:
-    """Equally long vectors of numbers, each from -limit to limit; raises Unusable, with its `rule`, for anything else."""
+    """Parse equally long vectors of numbers, each from -limit to limit; raise Unusable, with its `rule`, for anything else."""
     rule = (
         rule or f"It must be vectors of equally many numbers from {-limit:g} to {limit:g}, such as 1,0;0,1."
     )

@@ -10,14 +10,17 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> maths.Data:
-    """The text through the network, whole and without each sentence. Errors: InputError for no word, or more than it reads."""
-    return maths.told(params.text)
+    """Return the run of the text through the network, in full and without each sentence. Errors: InputError for no word, or too
+    many."""
+    return maths.read_document(params.text)
 
 
 def thumbnail() -> str:
-    """The weights of the sentences of the text that the page opens with."""
+    """Draw the weights of the sentences of the opening text."""
     data = compute(Params())
-    return thumbs.bars(data.sentences, [str(1 + i) for i in range(len(data.whole))], marked=data.heaviest)
+    return thumbs.bars(
+        data.sentences, [str(1 + i) for i in range(len(data.sentence_texts))], marked=data.heaviest
+    )
 
 
 EXHIBIT = Exhibit(
@@ -29,7 +32,7 @@ EXHIBIT = Exhibit(
         Step(steps.inside, texts=("text",), promises=promises.INSIDE),
         Step(steps.product, texts=("text",), promises=promises.PRODUCT),
         Step(steps.kinds, texts=("text",), promises=promises.KINDS),
-        Step(steps.without, texts=("text",), promises=promises.WITHOUT),
+        Step(steps.deletion, texts=("text",), promises=promises.DELETION),
         Step(steps.measured, alone=True, promises=promises.MEASURED),
     ),
     presets=tuple({"text": text} for text in EXAMPLES.values()),

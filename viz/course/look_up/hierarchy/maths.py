@@ -1,4 +1,4 @@
-"""What a hierarchical attention network makes of a text: weights at both levels, the class, and what each sentence was worth."""
+"""A text through a hierarchical attention network: weights at both levels, the class, and the effect of deleting each sentence."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ KEEP = ("*.attn.*", "document")
 SPLIT, VALID, FOLDS = "genres test", "genres valid", "books left out"
 """Splits of the record."""
 BEGINNING = 34
-"""Letters of a sentence that stand for it in a list."""
+"""Letters of a sentence that name it in a list."""
 
 
 @dataclass(frozen=True)
 class Data:
-    """One text through the network, by word: `words[i]` stands in sentence `numbers[i]`, `glued` are those that touch the one before.
+    """One text through the network, by word: `words[i]` is in sentence `numbers[i]`, `glued` are words with no space before
+    them.
 
     Shapes: inside, products (word,), sentences (sentence,), chances (class,), left (sentence, class): the
     probabilities without each sentence; no row where there is but one.
@@ -41,26 +42,27 @@ class Data:
     numbers: Array
     inside: Array
     sentences: Array
-    whole: tuple[str, ...]
+    sentence_texts: tuple[str, ...]
     classes: tuple[str, ...]
     chances: Array
-    left: Array
+    chances_without: Array
 
     @property
     def products(self) -> Array:
-        """a_i a_it: how much of the document's vector each word is; they sum to 1."""
+        """Return a_i a_it: the share of each word in the document's vector; they sum to 1."""
         return self.inside * self.sentences[self.numbers]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The beginning of each sentence, behind its number."""
+        """Return the number and the beginning of each sentence."""
         return tuple(
-            f"{place + 1}  {shorten(sentence, BEGINNING)}" for place, sentence in enumerate(self.whole)
+            f"{place + 1}  {shorten(sentence, BEGINNING)}"
+            for place, sentence in enumerate(self.sentence_texts)
         )
 
     @property
-    def told(self) -> int:
-        """The class with the highest probability."""
+    def predicted_class(self) -> int:
+        """Return the index of the class with the highest probability."""
         return int(self.chances.argmax())
 
     @property
@@ -68,18 +70,18 @@ class Data:
         return int(self.sentences.argmax())
 
     def words_of(self, sentence: int) -> Array:
-        """The places of a sentence's words."""
+        """Return the indices of a sentence's words."""
         return np.flatnonzero(self.numbers == sentence)
 
     @cached_property
     def rows(self) -> Array:
-        """What shades the text: the words' weights inside each sentence, a row each, and last the products."""
-        inside = np.where(self.numbers == np.arange(len(self.whole))[:, None], self.inside, 0.0)
+        """Return the weights that shade the text: those of the words inside each sentence, one row each, and last the products."""
+        inside = np.where(self.numbers == np.arange(len(self.sentence_texts))[:, None], self.inside, 0.0)
         return np.concatenate((inside, self.products[None]))
 
 
-def told(text: str) -> Data:
-    """A text read once, and once without each of its sentences. Errors: InputError for no word, or more than is read."""
+def read_document(text: str) -> Data:
+    """Run the network on a text, and once without each of its sentences. Errors: InputError for no word, or too many."""
     run = default().run(RunRequest(model=MODEL, text=text, keep=KEEP))
     found, words = document_weights(run), run.side.words
     first = [word.pieces[0] for word in words]
@@ -100,31 +102,35 @@ def told(text: str) -> Data:
 
 
 def _glued(side: TokenSequence, first: list[int]) -> frozenset[int]:
-    """The words that touch the one before."""
+    """Return the indices of the words that have no space before them."""
     starts = [(span or (0, 0))[0] for span in (side.spans[piece] for piece in first)]
     return frozenset(i for i, start in enumerate(starts) if start and not side.text[start - 1].isspace())
 
 
 def _over(values: Array, words: list[Word]) -> Array:
-    """The weights of each word's tokens added."""
+    """Return the sum of the weights of each word's tokens."""
     return np.array([values[list(word.pieces)].sum() for word in words], dtype=float)
 
 
 def agreement(data: Data) -> float | None:
-    """The rank correlation (Spearman 1904) of a sentence's weight with what the told class loses without it; None for fewer than three.
+    """Return the rank correlation (Spearman 1904) of a sentence's weight with the loss of the predicted class without it; None
+    for fewer than three.
 
     Ties share the mean of their places.
     """
-    if len(data.left) < 3:
+    if len(data.chances_without) < 3:
         return None
-    weights, lost = _ranks(data.sentences), _ranks(data.chances[data.told] - data.left[:, data.told])
+    weights, lost = (
+        _ranks(data.sentences),
+        _ranks(data.chances[data.predicted_class] - data.chances_without[:, data.predicted_class]),
+    )
     if weights.std() == 0 or lost.std() == 0:
         return None
     return float(np.corrcoef(weights, lost)[0, 1])
 
 
 def _ranks(values: Array) -> Array:
-    """Places from the smallest on, ties at the mean of theirs.
+    """Return ranks from the smallest value on; tied values have the mean of their ranks.
 
     >>> _ranks(np.array([3.0, 1.0, 3.0])).tolist()
     [1.5, 0.0, 1.5]
@@ -133,27 +139,27 @@ def _ranks(values: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One of our texts: what it is meant as, what the network says, and how sure it is."""
+class PresetResult:
+    """One of our texts, what the network outputs for it, and whether that is right."""
 
     row: Preset
     says: str
-    kept: bool
+    passed: bool
 
 
-def ours() -> tuple[Judged, ...]:
-    """All of our texts, judged by what comes out now."""
+def preset_results() -> tuple[PresetResult, ...]:
+    """Run the network on all of our texts and return the results."""
     found = []
     for row in texts("presets"):
         if row.kind == "genre":
             one = check_preset(row, default().run(RunRequest(model=MODEL, text=row.text, keep=())))
             assert one is not None
-            found.append(Judged(row, one.summary, one.passed))
+            found.append(PresetResult(row, one.summary, one.passed))
     return tuple(found)
 
 
 def accuracies() -> dict[str, float]:
-    """Return the accuracy on test: of this network first, then of what it is measured beside; read from its record."""
+    """Return the accuracy on test: of this network first, then of the classifiers it is compared with; read from its record."""
     scores = [
         score
         for score in read_scores(shipped_folder() / MODEL)

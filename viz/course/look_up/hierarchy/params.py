@@ -1,4 +1,4 @@
-"""What can be set on words, sentences, a document: the text, and which sentence is looked into."""
+"""Settings of the exhibit on words, sentences, a document: the text; the sentence in view depends on it, see the steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXAMPLES = {row.task: row.text for row in texts("presets") if row.kind == "genre
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose; which sentence he looks into depends on the text, see the steps."""
+    """Settings that a visitor chooses and a link holds; the sentence in view depends on the text, see the steps."""
 
     text: str = knob(
         EXAMPLES["fairy tale at sea"],

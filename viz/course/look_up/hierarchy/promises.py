@@ -12,18 +12,18 @@ CLEAR, GOAL = 0.02, 0.80
 
 
 def opening(params: Params) -> bool:
-    """Whether the page shows the text that it opens with."""
+    """Return whether the page shows its opening text."""
     return params.text == Params().text
 
 
 def gap(weights: np.ndarray) -> float:
-    """Return by how much the largest weight is above the second."""
+    """Return the difference between the largest weight and the second."""
     first, second = np.sort(weights)[::-1][:2]
     return float(first - second)
 
 
 def weights_are_no_explanation(params: Params, data: Data) -> bool:
-    """Whether the order of the weights is not that of the losses without each sentence, at the opening."""
+    """Check that for the opening text the order of the weights is not that of the losses without each sentence."""
     same = maths.agreement(data)
     return not opening(params) or (same is not None and same < 0.9)
 
@@ -41,11 +41,12 @@ INSIDE = {
 PRODUCT = {"the products sum to 1": lambda params, data: abs(float(data.products.sum()) - 1) < 1e-4}
 KINDS = {
     "the opening text gets its own kind": lambda params, data: (
-        not opening(params) or any(one.kept for one in maths.ours() if EXAMPLES[one.row.task] == params.text)
+        not opening(params)
+        or any(one.passed for one in maths.preset_results() if EXAMPLES[one.row.task] == params.text)
     ),
     "one kind is the most probable": lambda params, data: gap(data.chances) >= CLEAR,
 }
-WITHOUT = {"the order of the weights is not that of the losses": weights_are_no_explanation}
+DELETION = {"the order of the weights is not that of the losses": weights_are_no_explanation}
 MEASURED = {
     "the mean of the folds of whole books reaches 80%": lambda params, _: (
         len(maths.by_fold()) >= 3 and next(iter(maths.left_out().values())) >= GOAL

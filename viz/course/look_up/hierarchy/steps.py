@@ -20,43 +20,45 @@ from viz.labels import distinct, percent
 from viz.shell import present_layout
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
-WHOLE = "the whole text"
-OFFERED = 5
-"""Answers to a question, at most."""
+WHOLE_TEXT = "the whole text"
+MOST_OPTIONS = 5
+"""Largest number of answers to a question."""
 STAYS, SHARE = "It stays", "{:.1%}"
 ROOM = 330
-"""Pixels of a chart before a room."""
+"""Height of a chart in present mode, in pixels."""
 
 
 def guess(params: Params, data: maths.Data) -> Folds:
-    """Which sentence weighs most? Asked before any weight is shown."""
+    """Ask for the sentence with the largest weight, then draw the weights."""
     _examples(params)
     top = data.heaviest
     told = exhibit_parts.predict(
         f"{SLUG}.first",
         "The network classifies the kind of book that this text is from. Which sentence gets the most weight?",
-        {data.names[i]: float(data.sentences[i]) for i in _offered(data.sentences)},
+        {data.names[i]: float(data.sentences[i]) for i in _option_indices(data.sentences)},
         data.names[top],
-        f"It gets {percent(data.sentences[top], 2)} of the weight; uniform would be {percent(1 / len(data.whole), 2)}. "
+        f"It gets {percent(data.sentences[top], 2)} of the weight; uniform would be {percent(1 / len(data.sentence_texts), 2)}. "
         "No sentence was marked in training: the network learned from pages and from the kind of book alone.",
     )
     if told:
         _bars(data.names, data.sentences, top, f"{SLUG}.sentences", "The weight of each sentence.")
     if not (told and exhibit_parts.presenting()):  # before a room there is no place for both
-        _text(data, len(data.whole) if told else None)
+        _text(data, len(data.sentence_texts) if told else None)
     said = (
-        f"{len(data.whole)} sentences share {percent(round(data.sentences.sum(), 6), 2)}. {_class(data)}"
+        f"{len(data.sentence_texts)} sentences share {percent(round(data.sentences.sum(), 6), 2)}. {_class(data)}"
         if told
-        else f"{len(data.words)} words and punctuation marks in {len(data.whole)} sentences. Guess first, then the weights are shown."
+        else f"{len(data.words)} words and punctuation marks in {len(data.sentence_texts)} sentences. Guess first, then the weights are shown."
     )
-    return _told(said, params, data, top, known=told, equations=("levels.sentences", "levels.document"))
+    return _summary_and_folds(
+        said, params, data, top, revealed=told, equations=("levels.sentences", "levels.document")
+    )
 
 
 def inside(params: Params, data: maths.Data) -> Folds:
-    """The words of one sentence: what they weigh in it."""
+    """Ask for the word with the largest weight in one sentence, then shade the words."""
     _examples(params)
     at = controls.pills(
-        "Sentence", range(len(data.whole)), f"{SLUG}.sentence", data.heaviest, lambda i: str(1 + i)
+        "Sentence", range(len(data.sentence_texts)), f"{SLUG}.sentence", data.heaviest, lambda i: str(1 + i)
     )
     places = data.words_of(at)
     weights, words = data.inside[places], distinct(data.words[i] for i in places)
@@ -64,14 +66,14 @@ def inside(params: Params, data: maths.Data) -> Folds:
     told = exhibit_parts.predict(
         f"{SLUG}.word",
         f"Inside sentence {1 + at} the weights of the words sum to 100%. Which word gets the most weight?",
-        {words[i]: float(weights[i]) for i in _offered(weights)},
+        {words[i]: float(weights[i]) for i in _option_indices(weights)},
         words[top],
         f"“{words[top]}” gets {percent(weights[top], 2)} of the attention over {len(words)} words and punctuation marks; with uniform weights it would be "
         f"{percent(1 / len(words), 2)}. The query u_w is the same vector in every sentence of every text.",
     )
     with present_layout.full_width():
         _text(data, at if told else None)
-    said = f"Sentence {1 + at} of {len(data.whole)}: “{data.whole[at]}”"
+    said = f"Sentence {1 + at} of {len(data.sentence_texts)}: “{data.sentence_texts[at]}”"
     if told:
         most = [places[i] for i in np.argsort(-weights, kind="stable")[:3]]
         listed = ", ".join(f"“{data.words[i]}” {percent(data.inside[i], 2)}" for i in most)
@@ -79,22 +81,22 @@ def inside(params: Params, data: maths.Data) -> Folds:
             f"Largest weights in sentence {1 + at}: {listed}; all its words together {percent(round(weights.sum(), 5), 2)}.",
             "",  # the verdict and the picture have these numbers
         )
-    return _told(
+    return _summary_and_folds(
         said,
         params,
         data,
         at,
-        known=told,
+        revealed=told,
         equations=("levels.key", "levels.words", "levels.sentence"),
         more=partial(_arithmetic, params, at, int(places[top])),
     )
 
 
 def product(params: Params, data: maths.Data) -> Folds:
-    """Weight of the sentence times weight of the word: how much of the document's vector a word is."""
+    """Ask for the sum of the products of sentence weight and word weight, then shade the text by them."""
     _examples(params)
     most = np.argsort(-data.products, kind="stable")
-    n, total = len(data.whole), float(data.products.sum())
+    n, total = len(data.sentence_texts), float(data.products.sum())
     options = ["1", *([str(n)] if n > 1 else []), "It depends on the text"]
     told = exhibit_parts.predict(
         f"{SLUG}.sum",
@@ -110,11 +112,12 @@ def product(params: Params, data: maths.Data) -> Folds:
         for i in most[:3]
     )
     said = f"Largest products: {listed}." if told else " "
-    return _told(said, params, data, data.heaviest, known=told, equations=("levels.product",))
+    return _summary_and_folds(said, params, data, data.heaviest, revealed=told, equations=("levels.product",))
 
 
 def kinds(params: Params, data: maths.Data) -> Folds:
-    """The six kinds of book with their probabilities, and what was right where the text is one of ours."""
+    """Ask for the predicted kind of book, then draw the six probabilities; for a text of ours say whether the prediction is
+    right."""
     _examples(params)
     order = np.argsort(-data.chances, kind="stable")
     best = int(order[0])
@@ -131,21 +134,21 @@ def kinds(params: Params, data: maths.Data) -> Folds:
         _bars(names, data.chances[order], 0, f"{SLUG}.kinds", "The probability of each kind of book.")
     else:
         _text(data, None)
-    return _told(
+    return _summary_and_folds(
         _verdict(params, data) if told else " ", params, data, data.heaviest, told, ("levels.classes",)
     )
 
 
-def without(params: Params, data: maths.Data) -> Folds:
-    """The text without each of its sentences: what becomes of the class?"""
+def deletion(params: Params, data: maths.Data) -> Folds:
+    """Ask for the class without the sentence of the largest weight, then draw the loss without each sentence."""
     _examples(params)
-    n, name = len(data.left), data.classes[data.told]
+    n, name = len(data.chances_without), data.classes[data.predicted_class]
     if not n:
         page_parts.summary("The text is one sentence: without it nothing is left to read.")
-        return _told("", params, data, 0)
-    left = data.left[data.heaviest]
-    likely = [i for i in np.argsort(-left, kind="stable") if i != data.told][:3]
-    answers = {STAYS: float(left[data.told])} | {
+        return _summary_and_folds("", params, data, 0)
+    left = data.chances_without[data.heaviest]
+    likely = [i for i in np.argsort(-left, kind="stable") if i != data.predicted_class][:3]
+    answers = {STAYS: float(left[data.predicted_class])} | {
         f"It becomes {data.classes[i]}": float(left[i]) for i in likely
     }
     told = exhibit_parts.predict(
@@ -153,10 +156,10 @@ def without(params: Params, data: maths.Data) -> Folds:
         f"The network outputs {name}. Delete the sentence with the largest weight, number {1 + data.heaviest}: what happens to the class?",
         answers,
         max(answers, key=answers.__getitem__),
-        f"{name[0].upper()}{name[1:]} had {percent(data.chances[data.told], 2)}; without that sentence it has "
-        f"{percent(left[data.told], 2)}.",
+        f"{name[0].upper()}{name[1:]} had {percent(data.chances[data.predicted_class], 2)}; without that sentence it has "
+        f"{percent(left[data.predicted_class], 2)}.",
     )
-    lost = data.chances[data.told] - data.left[:, data.told]
+    lost = data.chances[data.predicted_class] - data.chances_without[:, data.predicted_class]
     lanes = [
         Lane("weight of the sentence", data.sentences, limits=(0.0, 1.0)),
         Lane(f"loss of probability of “{name}” when it is deleted", lost if told else None, hue=1),
@@ -167,12 +170,19 @@ def without(params: Params, data: maths.Data) -> Folds:
         "For each sentence its weight, and what the class loses without it.",
         room=460,
     )
-    return _told(_lost(data, lost) if told else " ", params, data, data.heaviest, told, ("levels.document",))
+    return _summary_and_folds(
+        _deletion_summary(data, lost) if told else " ",
+        params,
+        data,
+        data.heaviest,
+        told,
+        ("levels.document",),
+    )
 
 
 def measured(params: Params, _: object) -> Folds:
-    """How often it is right: beside what is simpler, by kind of book, and on our own texts."""
-    found, ours = maths.accuracies(), engine_client.submit((SLUG, "ours"), maths.ours, 400)
+    """Ask for the accuracy, then draw it beside simpler classifiers, by kind of book, and on our own texts."""
+    found, ours = maths.accuracies(), engine_client.submit((SLUG, "ours"), maths.preset_results, 400)
     own, others = maths.MODEL, [name for name in found if name != maths.MODEL]
     best = max(others, key=found.__getitem__, default="")
     books, folds, classes = maths.left_out(), maths.by_fold(), maths.by_class()
@@ -194,7 +204,7 @@ def measured(params: Params, _: object) -> Folds:
             f"{SLUG}.right",
             "The share of pages that are classified correctly, by classifier and books.",
         )
-    wrong = [one for one in ours if not one.kept]
+    wrong = [one for one in ours if not one.passed]
     kinds = ", ".join(f"{name} {percent(value)}" for name, value in classes.items())
     said = (
         f"By kind of book, mean of the folds, the lowest first: {kinds}. Of our own {len(ours)} texts {len(ours) - len(wrong)} are right. "
@@ -202,7 +212,7 @@ def measured(params: Params, _: object) -> Folds:
     )
     page_parts.summary(said if told else " ")
     table = pd.DataFrame(
-        [(one.row.task, one.says, one.kept) for one in ours], columns=["our text", "output", "right"]
+        [(one.row.task, one.says, one.passed) for one in ours], columns=["our text", "output", "right"]
     )
     return Folds(
         table,
@@ -213,14 +223,15 @@ def measured(params: Params, _: object) -> Folds:
 
 
 def _examples(params: Params) -> None:
-    """Our own texts, by what they are meant as."""
+    """Draw buttons for our own texts, named by their kind of book."""
     if not exhibit_parts.presenting():
         examples = {name: {f"{SLUG}.text": text} for name, text in EXAMPLES.items()}
         controls.preset_values(examples, f"{SLUG}.ours", {f"{SLUG}.text": params.text})
 
 
 def _text(data: maths.Data, row: int | None) -> None:
-    """The text, each word shaded by a row of weights: a sentence's, or the products; None: nothing is shaded yet, sentences are numbered."""
+    """Draw the text, each word shaded by a row of weights: a sentence's, or the products; with None sentences are numbered and
+    nothing is shaded."""
     if row is None:
         first = np.flatnonzero(np.diff(data.numbers, prepend=-1)).tolist()
         notes = [str(1 + data.numbers[i]) if i in first else "" for i in range(len(data.words))]
@@ -228,7 +239,7 @@ def _text(data: maths.Data, row: int | None) -> None:
         return
     strip(
         data.rows,
-        [*(f"sentence {1 + i}" for i in range(len(data.whole))), WHOLE],
+        [*(f"sentence {1 + i}" for i in range(len(data.sentence_texts))), WHOLE_TEXT],
         keys=data.words,
         key=f"{SLUG}.text",
         selected=row,
@@ -248,35 +259,40 @@ def _chart(figure: Any, key: str, alt: str, room: int = ROOM) -> None:
     page_parts.show_large(figure, key, alt, room)
 
 
-def _offered(weights: np.ndarray) -> list[int]:
-    """The place of the largest weight and of some others, in the order of the text."""
+def _option_indices(weights: np.ndarray) -> list[int]:
+    """Return the indices of the largest weight and of some others, in the order of the text."""
     order = np.argsort(-weights, kind="stable").tolist()
-    spread = [order[round(i * (len(order) - 1) / (OFFERED - 1))] for i in range(OFFERED)]
-    return sorted({*spread} if len(order) > OFFERED else {*order})
+    spread = [order[round(i * (len(order) - 1) / (MOST_OPTIONS - 1))] for i in range(MOST_OPTIONS)]
+    return sorted({*spread} if len(order) > MOST_OPTIONS else {*order})
 
 
 def _class(data: maths.Data) -> str:
-    return f"Output: {data.classes[data.told]} ({percent(data.chances[data.told], 2)})."
+    return f"Output: {data.classes[data.predicted_class]} ({percent(data.chances[data.predicted_class], 2)})."
 
 
 def _verdict(params: Params, data: maths.Data) -> str:
     """Return the output, and for a text of ours whether it is right."""
     meant = next((name for name, text in EXAMPLES.items() if text == params.text), None)
     one = next(
-        (one for one in engine_client.submit((SLUG, "ours"), maths.ours, 400) if one.row.task == meant), None
+        (
+            one
+            for one in engine_client.submit((SLUG, "ours"), maths.preset_results, 400)
+            if one.row.task == meant
+        ),
+        None,
     )
     if one is None:
         return f"{_class(data)} It has six kinds of book, and no class for any other text."
-    return f"{_class(data)} " + ("That is right." if one.kept else f"A telling error: {one.says}")
+    return f"{_class(data)} " + ("That is right." if one.passed else f"A telling error: {one.says}")
 
 
-def _lost(data: maths.Data, lost: np.ndarray) -> str:
-    """Return which sentence costs most, and whether the weights show it."""
+def _deletion_summary(data: maths.Data, losses: np.ndarray) -> str:
+    """Return a sentence on the deletion that costs most, and on the rank correlation of weight and loss."""
     worst, turned = (
-        int(lost.argmax()),
-        [1 + i for i, row in enumerate(data.left) if row.argmax() != data.told],
+        int(losses.argmax()),
+        [1 + i for i, row in enumerate(data.chances_without) if row.argmax() != data.predicted_class],
     )
-    said = f"Deleting sentence {1 + worst} costs most: {percent(lost[worst], 2)} of probability; its weight is {percent(data.sentences[worst], 2)}. "
+    said = f"Deleting sentence {1 + worst} costs most: {percent(losses[worst], 2)} of probability; its weight is {percent(data.sentences[worst], 2)}. "
     said += (
         f"The class changes without sentence {', '.join(map(str, turned))}."
         if turned
@@ -286,34 +302,34 @@ def _lost(data: maths.Data, lost: np.ndarray) -> str:
     return (
         said
         if same is None
-        else f"{said} Rank correlation of weight and loss over these {len(lost)} sentences: {same:.2f}."
+        else f"{said} Rank correlation of weight and loss over these {len(losses)} sentences: {same:.2f}."
     )
 
 
 def _arithmetic(params: Params, sentence: int, word: int) -> None:
-    """How the weight of the heaviest word came about, line by line."""
+    """Show the arithmetic of the largest word weight, line by line."""
     run = engine_client.run(maths.MODEL, params.text, keep=maths.KEEP)
     piece = run.side.words[word].pieces[0]
     lines = cell_arithmetic(run, "words", 0, 0, sentence, piece)
     arithmetic(lines, key=f"{SLUG}.lines", words=(f"sentence {1 + sentence}", run.side.words[word].text))
 
 
-def _told(
-    said: str,
+def _summary_and_folds(
+    summary: str,
     params: Params,
     data: maths.Data,
-    at: int,
-    known: bool = True,
+    sentence: int,
+    revealed: bool = True,
     equations: Sequence[str] = (),
     more: Any = None,
 ) -> Folds:
-    """The numbers below the picture, and what belongs in the folds."""
-    if said:
-        page_parts.summary(said)
-    top = int(data.words_of(at)[data.inside[data.words_of(at)].argmax()])
+    """Write the numbers below the picture and return the folds."""
+    if summary:
+        page_parts.summary(summary)
+    top = int(data.words_of(sentence)[data.inside[data.words_of(sentence)].argmax()])
     values: Mapping[str, Mapping[str, Any]] = {
         "levels.words": {"a_it": f"{data.inside[top]:.3f}"},
-        "levels.sentences": {"a_i": f"{data.sentences[at]:.3f}"},
+        "levels.sentences": {"a_i": f"{data.sentences[sentence]:.3f}"},
     }
     return Folds(
         partial(_table, data),
@@ -323,17 +339,17 @@ def _told(
             "products": data.products,
             "sentence": data.numbers,
             "chances": data.chances,
-            "without": data.left,
+            "without": data.chances_without,
         },
         {"text": repr(params.text)},
-        known,
+        revealed,
         {key: values.get(key, {}) for key in equations},
         more=more,
     )
 
 
 def _table(data: maths.Data) -> pd.DataFrame:
-    """A line a word, the most important first."""
+    """Return a row per word, the largest product first."""
     order = np.argsort(-data.products, kind="stable")
     return pd.DataFrame(
         {

@@ -13,24 +13,24 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> maths.Data:
-    """The model's run: words of both sides, scores and weights (query key) under the chosen score."""
+    """Return the model's run: words of both sides, scores and weights (query key) under the chosen score."""
     return maths.read(params.text, params.score)
 
 
 def thumbnail() -> str:
-    """The Gaussian, the softmax inside the window and their product, over nine words that fit alike."""
+    """Draw the Gaussian, the softmax inside the window and their product, over nine words with equal scores."""
     row = luong.local(np.zeros(9), 4.5, 2)
     return thumbs.curves([row.gaussian, row.align, row.product])
 
 
 def _clear(_: Params, data: maths.Data) -> bool:
-    """Whether the word in question has a fifth more weight than the next one."""
+    """Check that the largest weight of the row in question is at least 1.2 times the second."""
     first, second = np.sort(data.weights[luong.crossing(data.weights)])[::-1][:2]
     return bool(first >= 1.2 * second)
 
 
 def _cut_off(params: Params, data: maths.Data) -> bool:
-    """Whether windows along the diagonal cut off a part of the weight that concat gives, and nearly none of general's."""
+    """Check that windows along the diagonal cut off a part of concat's weight, and nearly none of general's."""
     n_target, n_source = data.weights.shape
     centres = [luong.monotonic(t, n_source) for t in range(n_target)]
     share = luong.kept(data.weights, luong.windows(centres, 2, n_source))
@@ -38,16 +38,17 @@ def _cut_off(params: Params, data: maths.Data) -> bool:
 
 
 def _less_than_one(params: Params, data: maths.Data) -> bool:
-    """Whether the products of a row of concat sum to less than 0.97."""
+    """Check that the products of a row of concat sum to less than 0.97."""
     t = luong.crossing(data.weights)
     row = luong.local(data.scores[t], steps.middles(params, data)[t], 2)
     return params.score != "concat" or row.total < 0.97
 
 
 def _cost(params: Params, data: maths.Data) -> bool:
-    """Whether a window of one word costs the model that was trained without one, and BLEU with trained windows is no less."""
+    """Check that a window of one word raises the loss of a model trained without one, and that BLEU with trained windows is no
+    lower."""
     found = maths.cost(params.text, data, steps.middles(params, data), 1)
-    costs = params.score != "concat" or found.surprise[0] > data.surprise + 0.02
+    costs = params.score != "concat" or found.loss[0] > data.loss + 0.02
     return costs and maths.recorded(maths.PREDICTIVE) >= maths.recorded(maths.GENERAL)
 
 

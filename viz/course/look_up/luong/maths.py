@@ -1,4 +1,4 @@
-"""What is read off real runs for global and local attention: which models are here, scores and weights."""
+"""Scores and weights of real runs for global and local attention, and the models that are installed for them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from viz.course.shared import luong, unscaled_scores
 
 CONCAT, GENERAL, PREDICTIVE = "bahdanau-en-es", "luong-global-en-es", "luong-local-en-es"
 OPENING = "concat"
-"""The score that the page opens with: its model spreads the weight, so that a window has something to cut
-off.
+"""The score that the page opens with: its model spreads the weight, so that a window has something to cut off.
 
 The model trained with the general score puts nearly all of a row on one word: no window costs it anything.
 """
@@ -24,32 +23,33 @@ SCORES = {"concat": "concat (trained)", "general": "general (trained)", "dot": "
 
 @dataclass(frozen=True)
 class Data:
-    """One sentence: words written and read, scores and weights (query key), the model, its translation."""
+    """One sentence: written and source words, scores and weights (query key), the model, its translation, its loss in nats per
+    token."""
 
     model: str
-    written: tuple[str, ...]
+    written_words: tuple[str, ...]
     source: tuple[str, ...]
     scores: np.ndarray
     weights: np.ndarray
     target: str
-    surprise: float
+    loss: float
 
 
-def here(name: str) -> bool:
-    """Whether a model can be opened."""
+def is_available(name: str) -> bool:
+    """Return whether a model is installed and loads without an error."""
     return any(listing.name == name and listing.ok for listing in core.serving.engine.default().models())
 
 
-def offered() -> dict[str, str]:
-    """Each score that can be shown, and the model whose states it compares."""
-    if not here(GENERAL):
+def models_by_score() -> dict[str, str]:
+    """Return the scores that can be shown, each with the model whose states it compares."""
+    if not is_available(GENERAL):
         return {"concat": CONCAT, "dot": CONCAT}
     return {"concat": CONCAT, "general": GENERAL, "dot": GENERAL}
 
 
 def missing() -> str:
-    """One line on what cannot be shown here, or nothing."""
-    if here(GENERAL):
+    """Return a line on the model that is not installed, or ""."""
+    if is_available(GENERAL):
         return ""
     return (
         f"The model trained with Luong's general score, {GENERAL}, is not among the models here. The page "
@@ -58,8 +58,8 @@ def missing() -> str:
 
 
 def read(text: str, score: str) -> Data:
-    """The run of the model that the score belongs to."""
-    name = offered()[score]
+    """Return the run of the model that belongs to the score."""
+    name = models_by_score()[score]
     engine = core.serving.engine.default()
     own = engine.run(RunRequest(name, text, keep=())).target_text
     run = engine.run(
@@ -80,27 +80,27 @@ def read(text: str, score: str) -> Data:
 
 
 def predicted(text: str, data: Data) -> tuple[float, ...]:
-    """The centres that the predictive model finds; () where it is not here or cuts the words otherwise."""
-    if not here(PREDICTIVE):
+    """Return the centres that the predictive model computes; () where it is not installed or splits the text into other words."""
+    if not is_available(PREDICTIVE):
         return ()
     run = core.serving.engine.default().run(
         RunRequest(PREDICTIVE, text, target=data.target, keep=("decoder.attn.centre",))
     )
     centres = tuple(float(c) for c in run.trace["decoder.attn.centre"][0])
-    return centres if len(centres) == len(data.written) else ()
+    return centres if len(centres) == len(data.written_words) else ()
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a window of each size costs the trained model: surprise in nats per token, and scores computed."""
+    """Cost of a window of each size: the trained model's loss in nats per token, and the number of scores computed."""
 
     windows: tuple[int, ...]
-    surprise: tuple[float, ...]
-    touched: tuple[int, ...]
+    loss: tuple[float, ...]
+    n_scores: tuple[int, ...]
 
 
 def cost(text: str, data: Data, centres: tuple[float, ...], widest: int) -> Cost:
-    """The model writes its own translation again, each time with another window around the centres."""
+    """Return the model's loss on its own translation, for each size of window around the centres."""
     n = len(data.source)
     sizes = tuple(range(1, min(widest, max(1, n - 1)) + 1))
     shut = [luong.windows(centres, size, n) for size in sizes]

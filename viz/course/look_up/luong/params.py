@@ -1,4 +1,4 @@
-"""What can be set on global and local attention; the written word, p and sigma depend on the run."""
+"""Settings of the exhibit on global and local attention; the written word, p and sigma depend on the run."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ OF_A_SENTENCE = ("row", "p", "sigma")
 
 
 def centres() -> dict[str, str]:
-    """The ways to choose a centre that can be shown: the predictive one where its model is there."""
+    """Return the choices for the centre of the windows; the predictive one only where its model is installed."""
     return {
-        name: said for name, said in CENTRES.items() if name != "predictive" or maths.here(maths.PREDICTIVE)
+        name: said
+        for name, said in CENTRES.items()
+        if name != "predictive" or maths.is_available(maths.PREDICTIVE)
     }
 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """`centre`: where the windows stand; `windowed`: whether they cut."""
+    """`centre`: the centre of the windows; `windowed`: whether weights outside are cut off."""
 
     text: str = knob(
         SENTENCES[0],
@@ -47,8 +49,10 @@ class Params(Knobs):
     score: str = knob(
         maths.OPENING,
         with_rule(
-            segmented("Score", lambda params: tuple(maths.offered()), maths.SCORES.__getitem__, quiet=True),
-            lambda raw: state.one_of(tuple(maths.offered()), maths.OPENING)(raw),
+            segmented(
+                "Score", lambda params: tuple(maths.models_by_score()), maths.SCORES.__getitem__, quiet=True
+            ),
+            lambda raw: state.one_of(tuple(maths.models_by_score()), maths.OPENING)(raw),
         ),
     )
     centre: str = knob(
@@ -67,5 +71,5 @@ class Params(Knobs):
 
     @property
     def model(self) -> str:
-        """The model whose states the score compares; another one where it is not here."""
-        return maths.offered()[self.score]
+        """Return the model whose states the score compares; where it is not installed, another one."""
+        return maths.models_by_score()[self.score]

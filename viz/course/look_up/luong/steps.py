@@ -27,13 +27,13 @@ SLUG = "luong."
 
 
 def everywhere(params: Params, data: maths.Data) -> Folds:
-    """The alignment matrix; before the guess without the row that is asked for."""
-    row, keys, written = written_row(data), distinct(data.source), distinct(data.written)
+    """Draw the alignment matrix; before the guess without the row in question."""
+    row, keys, written = written_row(data), distinct(data.source), distinct(data.written_words)
     weights = data.weights[row]
     top = int(weights.argmax())
     told = exhibit_parts.predict(
         f"{SLUG}global",
-        f"Writing “{data.written[row]}”, which source word gets most attention?",
+        f"Writing “{data.written_words[row]}”, which source word gets most attention?",
         dict(zip(keys, weights.tolist(), strict=True)),
         keys[top],
         f"It gives “{keys[top]}” {percent(weights[top])}. Its {len(keys)} weights sum to "
@@ -51,12 +51,12 @@ def everywhere(params: Params, data: maths.Data) -> Folds:
         f"{data.model} writes “{data.target}”. Global attention computes {n_target} × {n_source} = "
         f"{luong.cells(n_target, n_source)} scores, one for each pair{said}"
     )
-    _written(data)
+    _word_pills(data)
     return _folds(params, data, told)
 
 
 def a_centre(params: Params, data: maths.Data) -> Folds:
-    """The windows of all rows in the global matrix; what they keep of the weight."""
+    """Draw the windows of all rows in the global matrix, and give their share of the weight."""
     n_target, n_source = data.weights.shape
     diagonal = luong.windows([luong.monotonic(t, n_source) for t in range(n_target)], WINDOW, n_source)
     share = luong.kept(data.weights, diagonal)
@@ -65,18 +65,18 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
         f"Monotonic windows are centred at p_t = t and reach D = {WINDOW} to each side. "
         "What percentage of the global weight lies inside them?",
         round(share, 2),
-        f"{percent(share, 2)}. {_lost(share)}",
+        f"{percent(share, 2)}. {_weight_outside(share)}",
     )
     where = middles(params, data)
     inside = luong.windows(where, params.window, n_source)
     allowed = inside if told else np.ones_like(inside)
     title = f"Global weights, {CENTRES[params.centre]}, D = {params.window}" if told else "Global weights"
-    words = distinct(data.written), distinct(data.source)
+    words = distinct(data.written_words), distinct(data.source)
     _matrix("centre", np.where(allowed, data.weights, 0.0), *words, title=title, allowed=allowed)
     row = written_row(data)
     page_parts.summary(
         f"Inside the windows: {percent(luong.kept(data.weights, inside), 2)} of the weight, "
-        f"{int(inside.sum())} of {inside.size} cells. For {distinct(data.written)[row]} "
+        f"{int(inside.sum())} of {inside.size} cells. For {distinct(data.written_words)[row]} "
         f"p_t = {number(where[row])}{_sigmoid(where[row], n_source)}"
         if told
         else f"No cell is cut off: {inside.size} of {inside.size}."
@@ -85,12 +85,12 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
 
 
 def window_and_bell(params: Params, data: maths.Data) -> Folds:
-    """Softmax, Gaussian and product of one row."""
+    """Draw softmax, Gaussian and product of one row."""
     t, n = written_row(data), len(data.source)
     row, opening = one_row(params, data), luong.local(data.scores[t], middle(params, data, t), WINDOW)
     told = exhibit_parts.predict_number(
         f"{SLUG}total",
-        f"“{distinct(data.written)[t]}”, p_t = {number(opening.centre)}, D = {opening.window}, σ = "
+        f"“{distinct(data.written_words)[t]}”, p_t = {number(opening.centre)}, D = {opening.window}, σ = "
         f"{number(opening.sigma)}: inside the window softmax sums to 1. Each weight is then multiplied by "
         "the Gaussian, at most 1. What do the products sum to?",
         0.0,
@@ -121,7 +121,7 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
         f"p_t = {number(row.centre)}, D = {params.window}, σ = {number(row.sigma)}: "
         f"{row.touched} of {n} words are read. {said}"
     )
-    _written(data)
+    _word_pills(data)
     # where these two begin depends on the run and on D
     controls.slider("pₜ, the centre", 0.0, float(n), f"{SLUG}p", middle(params, data, t), 0.05)
     left, right = st.columns(2, gap="large")
@@ -134,7 +134,7 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
 
 
 def savings(params: Params, data: maths.Data) -> Folds:
-    """The trained model shut into windows: surprise against scores computed."""
+    """Draw the trained model's loss by the size of its windows, with the number of scores computed."""
     n_target, n_source = data.weights.shape
     where = middles(params, data)
     found = engine_client.submit(
@@ -142,27 +142,27 @@ def savings(params: Params, data: maths.Data) -> Folds:
         lambda: maths.cost(params.text, data, where, WIDEST),
         60 * WIDEST * max(1, len(params.text)),
     )
-    whole, dear = number(data.surprise), found.surprise[0] - data.surprise
+    whole, dear = number(data.loss), found.loss[0] - data.loss
     told = exhibit_parts.predict(
         f"{SLUG}cost",
         f"{data.model} writes its translation again and reads only 1 word to each side of p_t "
         f"({CENTRES[params.centre]}). How large is its cross-entropy loss, compared with reading the whole source?",
         ("less than before", "hardly more", "much more"),
         "less than before" if dear < -0.02 else "hardly more" if dear < 0.25 else "much more",
-        f"{whole} nats per token with the whole source, {number(found.surprise[0])} with D = 1.",
+        f"{whole} nats per token with the whole source, {number(found.loss[0])} with D = 1.",
     )
     marked = min(params.window, found.windows[-1])
-    windows = [f"{d}\n{n} scores" for d, n in zip(found.windows, found.touched, strict=True)]
-    surprise = pd.Series(found.surprise, windows)
+    windows = [f"{d}\n{n} scores" for d, n in zip(found.windows, found.n_scores, strict=True)]
+    surprise = pd.Series(found.loss, windows)
     if not told:
         surprise[:-1] = np.nan
     picture = marks.lines(
         surprise.to_frame("loss"),
         x="D, the words to each side of the window",
         title="nats per token",
-        ends=(0, 1.2 * max(surprise.max(), data.surprise)),
+        ends=(0, 1.2 * max(surprise.max(), data.loss)),
         overlay=(
-            *marks.rules({f"global: {n_target * n_source} scores": data.surprise}, across=True, hue=1),
+            *marks.rules({f"global: {n_target * n_source} scores": data.loss}, across=True, hue=1),
             *marks.rules({f"D = {marked}": found.windows.index(marked)}),
         ),
         height=330,
@@ -171,8 +171,8 @@ def savings(params: Params, data: maths.Data) -> Folds:
     page_parts.show_large(picture, f"{SLUG}cost.picture", alt, 370)
     i = found.windows.index(marked)
     page_parts.summary(
-        f"D = {marked}: {found.touched[i]} scores instead of {n_target * n_source}, "
-        f"{number(found.surprise[i])} nats per token instead of {whole}.{_with_windows()}"
+        f"D = {marked}: {found.n_scores[i]} scores instead of {n_target * n_source}, "
+        f"{number(found.loss[i])} nats per token instead of {whole}.{_with_windows()}"
         if told
         else f"Below each D are the scores computed. With the whole source: {whole} nats per token."
     )
@@ -182,21 +182,21 @@ def savings(params: Params, data: maths.Data) -> Folds:
 def _with_windows() -> str:
     """Say how well the model translates that was trained with windows, beside the one without; from their cards."""
     both = maths.PREDICTIVE, maths.GENERAL
-    if not all(map(maths.here, both)):
+    if not all(map(maths.is_available, both)):
         return ""
     local, whole = (f"{name} has BLEU {maths.recorded(name):.1f}" for name in both)
     return f" Trained with windows, a model keeps its quality: {local} on test sentences, {whole}."
 
 
 def written_row(data: maths.Data) -> int:
-    """The written word whose row is looked at; at first the clearest crossing."""
+    """Return the index of the written word whose row is in view; the default is the clearest crossing."""
     return state.read(
-        f"{SLUG}row", luong.crossing(data.weights), state.whole_number(0, len(data.written) - 1)
+        f"{SLUG}row", luong.crossing(data.weights), state.whole_number(0, len(data.written_words) - 1)
     )
 
 
 def middles(params: Params, data: maths.Data) -> tuple[float, ...]:
-    """p_t of every row under the chosen way."""
+    """Return p_t of every row under the chosen rule."""
     n_target, n_source = data.weights.shape
     if params.centre == "predictive":
         key, cost = ("luong.predicted", params.text, data.target), 30 * max(1, len(params.text))
@@ -208,20 +208,20 @@ def middles(params: Params, data: maths.Data) -> tuple[float, ...]:
 
 
 def middle(params: Params, data: maths.Data, row: int) -> float:
-    """p_t of a row before the visitor moves it, to a step of the slider."""
+    """Return p_t of a row before the visitor moves it, rounded to a step of the slider."""
     return round(round(middles(params, data)[row] / 0.05) * 0.05, 2)
 
 
 def one_row(params: Params, data: maths.Data) -> luong.Local:
-    """Local attention of the chosen row, with the visitor's centre and width."""
+    """Return local attention of the chosen row, with the visitor's centre and width."""
     row = written_row(data)
     centre = state.read(f"{SLUG}p", middle(params, data, row), state.real_number(0, len(data.source)))
     sigma = state.read(f"{SLUG}sigma", params.window / 2, state.real_number(0.25, 10))
     return luong.local(data.scores[row], centre, params.window, sigma, windowed=params.windowed)
 
 
-def _lost(share: float) -> str:
-    """What windows in a straight line cost this sentence."""
+def _weight_outside(share: float) -> str:
+    """Return a sentence on the weight that windows along the diagonal lose for this sentence; `share` is inside."""
     if share > 0.98:
         return "Both sentences have nearly the same word order, and each word attends to few others: almost nothing is lost."
     return f"{percent(1 - share, 2)} lies outside: it belongs to words that change places, and to rows that spread their weight. They need a wider window or another centre."
@@ -237,26 +237,26 @@ def _sigmoid(centre: float, n_source: int) -> str:
     )
 
 
-def _picture(figure: go.Figure, key: str, told: str) -> None:
-    page_parts.show(fitted(figure, exhibit_parts.presenting()), f"{SLUG}{key}.picture", told)
+def _picture(figure: go.Figure, key: str, alt: str) -> None:
+    page_parts.show(fitted(figure, exhibit_parts.presenting()), f"{SLUG}{key}.picture", alt)
 
 
 def _matrix(key: str, weights: np.ndarray, rows: list[str], columns: list[str], **more: Any) -> None:
-    """Weights of all rows; lower before a room: its sentence and its control are on the same screen."""
+    """Draw the weights of all rows; lower in present mode, where its sentence and its control are on the same screen."""
     height, axis = 250 if exhibit_parts.presenting() else 380, query_and_key("token", across=True)
     key = f"{SLUG}{key}.picture"
     heatmap(weights, rows, columns, key=key, numbers=True, axis=axis, height=height, **more)
 
 
-def _written(data: maths.Data) -> None:
-    """The written word whose row is looked at."""
-    names = distinct(data.written)
+def _word_pills(data: maths.Data) -> None:
+    """Draw the choice of the written word whose row is in view."""
+    names = distinct(data.written_words)
     opening = luong.crossing(data.weights)
     controls.pills("The written word", range(len(names)), f"{SLUG}row", opening, names.__getitem__)
 
 
-def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
-    """What is not here; and the chosen row: its equations, and what local attention makes of each word."""
+def _folds(params: Params, data: maths.Data, revealed: bool) -> Folds:
+    """Name a missing model and return the folds of the chosen row: its equations, and local attention word by word."""
     if line := maths.missing():
         page_parts.summary(line)
     row, t = one_row(params, data), written_row(data)
@@ -274,7 +274,7 @@ def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
         columns["product"] = row.product
         return pd.DataFrame(columns, distinct(data.source)).round(4).rename_axis("source word")
 
-    run = {"queries": data.written, "keys": data.source, "scores": data.scores, "weights": data.weights}
+    run = {"queries": data.written_words, "keys": data.source, "scores": data.scores, "weights": data.weights}
 
     def change() -> None:
         controls.preset_row(SENTENCES, "text", SENTENCES[0])
@@ -284,14 +284,14 @@ def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
         table,
         run | local,
         {"scores": scores, "t": t, "row": row},
-        known,
+        revealed,
         more=lambda: _equations(params, data, row, t),
         change=change,
     )
 
 
 def _equations(params: Params, data: maths.Data, row: luong.Local, t: int) -> None:
-    """Scores, softmax, centre, Gaussian and product of the chosen row."""
+    """Show scores, softmax, centre, Gaussian and product of the chosen row."""
     best, n = int(row.align.argmax()), str(len(data.source))
     z = luong.needed(row.centre, len(data.source))
     shown = number(z) if math.isfinite(z) else r"-\infty" if z < 0 else r"\infty"
@@ -307,5 +307,5 @@ def _equations(params: Params, data: maths.Data, row: luong.Local, t: int) -> No
     equation_view.show("luong.width", SLUG, values={"sigma": sigma, "D": str(row.window)})
     st.text(
         f"The last line is the source word “{distinct(data.source)[best]}” for the written word "
-        f"“{distinct(data.written)[t]}”; positions count from 0."
+        f"“{distinct(data.written_words)[t]}”; positions count from 0."
     )

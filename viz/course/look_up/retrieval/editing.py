@@ -19,7 +19,7 @@ def edited(
     grows: bool = False,
     **options: Any,
 ) -> None:
-    """Draw `frame` for editing; what changes is written to the link as `name`, as `pack` puts it, and the page runs again.
+    """Draw `frame` for editing; a change is written to the link as `name`, packed by `pack`, and the page runs again.
 
     Streamlit keeps edits as differences from the frame it was given. So that frame stays the same while it is edited, and a
     new turn begins when the link says something that these edits did not make (a preset, "Start over").

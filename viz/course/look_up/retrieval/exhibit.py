@@ -9,7 +9,7 @@ import numpy as np
 from viz.charts import thumbs
 from viz.course.exhibit import Exhibit, Step
 from viz.course.look_up.retrieval import memory, memory_read, persons, plane, table
-from viz.course.look_up.retrieval.look_up import Found, look_up, softmax
+from viz.course.look_up.retrieval.look_up import LookUpResult, look_up, softmax
 from viz.course.look_up.retrieval.params import CHOICES, MEMORIES, OPENING, Params, pack
 
 
@@ -18,12 +18,13 @@ class Data:
     """The results of the steps: the answer of the database, the soft look-up in the plane, the read of the memory."""
 
     answer: persons.Answer
-    found: Found
+    look_up_result: LookUpResult
     read: memory_read.Read
 
 
 def compute(params: Params) -> Data:
-    """All three, for a notebook; the page computes that of its step alone, for each has inputs of its own."""
+    """Return the results of all steps, for a notebook; the page computes each in its own step, because each has inputs of its
+    own."""
     query, keys, values = plane.parted(params.placed)
     return Data(
         persons.ask(params.table, params.sql),
@@ -33,18 +34,18 @@ def compute(params: Params) -> Data:
 
 
 def thumbnail() -> str:
-    """How the weights of four keys sharpen: those of the third step."""
+    """Draw the weights of four keys as the inverse temperature grows."""
     query, *keys = OPENING[:5]
     weights = [look_up(query, keys, keys, sharpness=sharp).weights for sharp in np.linspace(0, 6, 60)]
     return thumbs.curves(np.array(weights).T)
 
 
 ROWS = {persons.QUERIES[0]: 1, persons.QUERIES[1]: 2, persons.AS_NUMBER: 0}
-"""How many rows each query of the slides returns."""
+"""Number of rows that each query of the slides returns."""
 
 
 def _sharpens(params: Params, _: object) -> bool:
-    """Whether every row has weight at the opening β, and at 50 those that match best have nearly all of it."""
+    """Check that every row has weight at the opening β, and that at 50 the best matches have nearly all of it."""
     fits = persons.likeness(persons.asked_for(params.sql), [row[0] for row in params.table])
     best = np.isclose(fits, max(fits))
     soft, hard = (softmax(fits, beta) for beta in (params.sharpness, 50))
@@ -52,14 +53,14 @@ def _sharpens(params: Params, _: object) -> bool:
 
 
 def _one_key(params: Params, _: object) -> bool:
-    """Whether one key has clearly the most weight, and the others are not left out."""
+    """Check that one key has clearly the most weight, but less than 0.9."""
     query, keys, values = plane.parted(params.placed)
     first, second = np.sort(look_up(query, keys, values, params.score, params.sharpness).weights)[::-1][:2]
     return bool(first >= 1.2 * second and first < 0.9)
 
 
 def _flat(params: Params, _: object) -> bool:
-    """Whether the weights stay within e² at β = 1: a match among ten rows gets less than half, with β = 10 nearly all."""
+    """Check that the weights differ by at most e² at β = 1: a match among ten rows gets less than half, with β = 10 nearly all."""
     weights = memory_read.read(params.stored[:-1], params.stored[-1], 1.0).weights
     one, ten = (memory_read.read(memory_read.TEN, (1, 1, 0), beta).weights.max() for beta in (1, 10))
     return bool(weights.max() < memory_read.BOUND * weights.min() and one < 0.5 < 0.99 < ten)

@@ -18,8 +18,8 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a query finds: scores (key,), weights (key,), and the mix of the values (width,)."""
+class LookUpResult:
+    """Result of a soft look-up: scores (key,), weights (key,), and the weighted sum of the values (width,)."""
 
     scores: Array
     weights: Array
@@ -47,7 +47,7 @@ additive w (u 2p) and v (u,), location w (rows p), a row a position."""
 
 
 def scores(query: Any, keys: Any, rule: str = "dot", **parameters: Any) -> Array:
-    """How well each key fits the query, by one of RULES.
+    """Return the score of each key with the query, by one of RULES.
 
     >>> scores([1.0, 2.0], [[3.0, 4.0], [0.0, 1.0]]).tolist()
     [11.0, 2.0]
@@ -58,23 +58,24 @@ def scores(query: Any, keys: Any, rule: str = "dot", **parameters: Any) -> Array
     return RULES[rule](np.asarray(query, dtype=np.float64), np.asarray(keys, dtype=np.float64), **given)
 
 
-def softmax(found: Any, sharpness: float = 1.0) -> Array:
+def softmax(scores: Any, sharpness: float = 1.0) -> Array:
     """Return exp(sharpness * s_i) / sum_k exp(sharpness * s_k).
 
     >>> softmax([1.0, 2.0, 3.0], 5).round(4).tolist(), softmax([1.0, 2.0, 3.0], 0).round(4).tolist()
     ([0.0, 0.0067, 0.9933], [0.3333, 0.3333, 0.3333])
     """
-    return maths.softmax(sharpness * np.asarray(found, dtype=np.float64))
+    return maths.softmax(sharpness * np.asarray(scores, dtype=np.float64))
 
 
 def look_up(
     query: Any, keys: Any, values: Any, rule: str = "dot", sharpness: float = 1.0, **parameters: Any
-) -> Found:
-    """Soft look-up: query (p,), keys (n p), values (n r). The mix lies in the hull of the values, whatever the scores.
+) -> LookUpResult:
+    """Return the soft look-up of query (p,) in keys (n p), values (n r). The mix is in the convex hull of the values, whatever
+    the scores.
 
     >>> look_up([1.0, 0.0], [[1.0, 0.0], [1.0, 5.0]], [[2.0], [4.0]]).mix.tolist()
     [3.0]
     """
     fits = scores(query, keys, rule, **parameters)
     weights = softmax(fits, sharpness)
-    return Found(fits, weights, weights @ np.asarray(values, dtype=np.float64))
+    return LookUpResult(fits, weights, weights @ np.asarray(values, dtype=np.float64))

@@ -16,7 +16,7 @@ from viz.widgets import exhibit_parts, page_parts
 
 
 def reading(params: Params, _: object) -> Folds:
-    """Question, memory, one sentence; rows and key can be changed below."""
+    """Draw question, memory and read vector; rows and key can be changed below."""
     table, key = np.array(params.stored[:-1]), np.array(params.stored[-1])
     rows, beta = len(table), params.beta
     plain = memory_read.read(table, key, 1.0)
@@ -69,7 +69,7 @@ def reading(params: Params, _: object) -> Folds:
 
 
 def _change(params: Params) -> None:
-    """Ready-made memories, and the numbers themselves: the last line is the key."""
+    """Draw ready-made memories, and an editor for the numbers: the last line is the key."""
 
     def take() -> None:
         if wanted := MEMORIES.get(st.session_state.get(f"{SLUG}.memories") or ""):

@@ -18,12 +18,12 @@ THREE = ((1.0, 0.0, 0.5), (0.0, 1.0, -0.5), (-1.0, 0.5, 1.0))
 TEN = ((1.0, 1.0, 0.0), *[(-1.0, -1.0, 0.0)] * 9)
 """One row that the key (1, 1, 0) matches, nine that point the other way: the best that cosine can do among ten."""
 BOUND = math.e**2
-"""Without a sharpness no weight is larger than another by more than this factor: a cosine lies between -1 and 1."""
+"""The largest possible ratio of two weights at β = 1: a cosine is between -1 and 1."""
 
 
 @dataclass(frozen=True)
 class Read:
-    """What was read: cosines (row,), weights (row,), and the read vector (width,)."""
+    """Result of a read: cosines (row,), weights (row,), and the read vector (width,)."""
 
     cosines: Array
     weights: Array

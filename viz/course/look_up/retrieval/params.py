@@ -1,4 +1,4 @@
-"""What can be set on retrieval; a table and vectors are text for the link, with every bound."""
+"""Settings of the exhibit on retrieval; a table and vectors are text in the link, with every bound."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from viz.widgets.knobs import Control, Knobs, knob, segmented, slider, url_only,
 
 SLUG = "retrieval"
 SHARPNESS = 2.0
-"""The sharpness that the page opens with: soft enough that every key has a say."""
+"""The inverse temperature that the page opens with: small enough that every key has weight."""
 CHOICES = (*persons.QUERIES, persons.AS_NUMBER)
 SCORES = {"dot": "q · k", "scaled": "q · k / √p", "cosine": "cosine"}
 KEYS = ((1.5, 0.3), (0.3, 1.4), (-1.3, 0.5), (-0.4, -1.4), (1.0, -1.2), (-1.1, -0.9))
@@ -30,12 +30,12 @@ MEMORIES: dict[str, Vectors] = {
 
 
 def pack_rows(rows: Sequence[Sequence[str]]) -> str:
-    """The table as one line of JSON."""
+    """Return the table as one line of JSON."""
     return json.dumps([list(row) for row in rows], ensure_ascii=False, separators=(",", ":"))
 
 
 def rows(raw: str) -> tuple[persons.Row, ...]:
-    """A table of three texts a row; raises Unusable for anything else.
+    """Parse a table of three texts per row; raise Unusable for anything else.
 
     >>> rows('[["007","James","Bond"]]')
     (('007', 'James', 'Bond'),)
@@ -57,7 +57,7 @@ def _is_cell(cell: Any) -> bool:
 
 
 def memory(raw: str) -> Vectors:
-    """The rows of a memory and, last, the key that is asked."""
+    """Parse the rows of a memory and, last, the key."""
     found = vectors(raw)
     if not 2 <= len(found) <= MOST_ROWS + 1:
         raise state.Unusable(f"It must be 1 to {MOST_ROWS} rows and, last, the key.")
@@ -65,7 +65,7 @@ def memory(raw: str) -> Vectors:
 
 
 def points(raw: str) -> Vectors:
-    """The query, then keys and as many values: an odd number of places in the plane, at least five."""
+    """Parse the query, then keys and as many values: an odd number of points in the plane, at least five."""
     found = vectors(raw, LIMIT)
     if len(found[0]) != 2 or len(found) % 2 == 0 or not 5 <= len(found) <= 13:
         raise state.Unusable("It must be a query, 2 to 6 keys and as many values, each x,y.")
@@ -73,17 +73,17 @@ def points(raw: str) -> Vectors:
 
 
 def on_plane(raw: str) -> str:
-    """The rule of the link for the points."""
+    """Check the points of a link and return them as text."""
     return pack(points(raw))
 
 
 def condition(sql: str) -> str:
-    """What tells queries apart: the part behind WHERE."""
+    """Return the part of a query after WHERE: it names the query."""
     return re.split(r"\bwhere\b", sql, maxsplit=1, flags=re.I)[-1].strip()
 
 
 def _query(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
-    """The box of the query and the ready-made ones, each by its condition: a phone has no room for more."""
+    """Draw the box of the query and buttons for the ready-made ones, each named by its condition to save space."""
     controls.text("Your query", name, opening, placeholder=opening)
     of_slides = {condition(sql): {name: sql} for sql in CHOICES}
     controls.preset_values(of_slides, f"{SLUG}.queries", {name: params.sql}, "Queries of the slides")
@@ -118,15 +118,15 @@ class Params(Knobs):
 
     @property
     def table(self) -> tuple[persons.Row, ...]:
-        """The rows of the table PERSONS."""
+        """Return the rows of the table PERSONS."""
         return rows(self.rows)
 
     @property
     def placed(self) -> Vectors:
-        """The query, the keys, their values."""
+        """Return the query, the keys, their values."""
         return points(self.points)
 
     @property
     def stored(self) -> Vectors:
-        """The rows of the memory and, last, the key."""
+        """Return the rows of the memory and, last, the key."""
         return memory(self.memory)

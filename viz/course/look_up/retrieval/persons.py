@@ -57,7 +57,7 @@ _RULE = "Allowed: SELECT columns FROM PERSONS WHERE condition."
 
 @dataclass(frozen=True)
 class Answer:
-    """What SQLite returned, and for each row of the table whether it was asked for: similarity, 0 or 1."""
+    """Answer of SQLite, and for each row of the table whether the condition selects it: similarity, 0 or 1."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -95,7 +95,8 @@ def ask(table: Sequence[Row], sql: str) -> Answer:
 
 
 def _filled(table: Sequence[Row]) -> sqlite3.Connection:
-    """The table in memory, from then on for reading only: no other table, no other statement, no function that is not listed."""
+    """Return an in-memory database with the table, read-only: no other table, no other statement, no function that is not
+    listed."""
     base = sqlite3.connect(":memory:")
     base.execute("CREATE TABLE PERSONS (ID TEXT, Name TEXT, Family TEXT)")
     base.executemany("INSERT INTO PERSONS VALUES (?, ?, ?)", table)
@@ -124,7 +125,7 @@ def _allowed(action: int, one: str | None, two: str | None, *_: object) -> int:
 
 
 def asked_for(sql: str) -> str:
-    """The first text between quotes in a query, without the sign for "anything": what keys are compared with.
+    """Return the first quoted text of a query, without "%": the text that keys are compared with.
 
     >>> [asked_for(sql) for sql in (*QUERIES, AS_NUMBER)]
     ['015843268901', '00512317', '']
@@ -133,8 +134,8 @@ def asked_for(sql: str) -> str:
     return quoted[1].strip("%") if quoted else ""
 
 
-def likeness(asked: str, keys: Sequence[str]) -> np.ndarray:
-    """How much of what was asked for each key begins with, 0 to 1: a similarity with something between no and yes.
+def likeness(query: str, keys: Sequence[str]) -> np.ndarray:
+    """Return the share of the query's letters with which each key begins, 0 to 1: a similarity between no and yes.
 
     >>> likeness("0051", ["005123174812", "015843268901", "x"]).tolist()
     [1.0, 0.25, 0.0]
@@ -142,8 +143,8 @@ def likeness(asked: str, keys: Sequence[str]) -> np.ndarray:
 
     def share(key: str) -> float:
         same = next(
-            (i for i, (a, b) in enumerate(zip(asked, key, strict=False)) if a != b), min(len(asked), len(key))
+            (i for i, (a, b) in enumerate(zip(query, key, strict=False)) if a != b), min(len(query), len(key))
         )
-        return same / len(asked) if asked else 0.0
+        return same / len(query) if query else 0.0
 
     return np.array([share(key) for key in keys])

@@ -28,7 +28,7 @@ KEY = f"{SLUG}.plane"
 
 
 def arrows(params: Params, _: object) -> Folds:
-    """The plane, and a question about where the query stood when it was asked."""
+    """Draw the plane, after a question about the point where the query was when it was asked."""
     rule, beta = params.score, params.sharpness
     asked = points(state.read(f"{SLUG}.asked", params.points, on_plane))
     asked = asked if len(asked) == len(params.placed) else params.placed
@@ -71,7 +71,7 @@ def arrows(params: Params, _: object) -> Folds:
         + drawing("plane", of_plane, origin.now()),
         key=KEY,
         height=330,
-        on_move=lambda: _moved(drawn, pack(asked)),
+        on_move=lambda: _store_moved_points(drawn, pack(asked)),
     )
     x, y = found.mix
     weights = f"{', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}"
@@ -97,7 +97,7 @@ def arrows(params: Params, _: object) -> Folds:
 
 
 def parted(placed: Vectors) -> tuple[tuple[float, ...], Vectors, Vectors]:
-    """Query, keys and values."""
+    """Return query, keys and values."""
     n = len(placed) // 2
     return placed[0], placed[1 : n + 1], placed[n + 1 :]
 
@@ -108,14 +108,14 @@ def _points(placed: Vectors) -> list[Point]:
     return [Point(name, (at[0], at[1]), role) for name, at, role in named]
 
 
-def _moved(placed: Vectors, asked: str) -> None:
-    """Where the visitor let go of a point: into the link, and with it what the question was about."""
+def _store_moved_points(placed: Vectors, question_points: str) -> None:
+    """Write moved points to the link, and with them the points that the question was about."""
     if found := moved_points(KEY, _points(placed), values=len(placed) // 2, limit=LIMIT):
-        state.write(**{f"{SLUG}.points": pack([*found[0], *found[1]]), f"{SLUG}.asked": asked})
+        state.write(**{f"{SLUG}.points": pack([*found[0], *found[1]]), f"{SLUG}.asked": question_points})
 
 
 def _more_or_fewer(placed: Vectors) -> None:
-    """The number of keys."""
+    """Draw buttons that change the number of keys."""
     query, left, right = parted(placed)
     n = len(left)
 

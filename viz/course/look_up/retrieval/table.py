@@ -22,7 +22,7 @@ ASKED_AT = 2 * SHARPNESS
 
 
 def hard(params: Params, _: object) -> Folds:
-    """Which rows an SQL query returns: 0 or 1 beside each."""
+    """Ask how many rows an SQL query returns, then mark each with 0 or 1."""
     rows = params.table
     answer, n = persons.ask(rows, params.sql), len(rows)
     count, total = [f"{k} row{'' if k == 1 else 's'}" for k in range(n + 1)], sum(answer.similarity)
@@ -57,7 +57,7 @@ def hard(params: Params, _: object) -> Folds:
 
 
 def soft(params: Params, _: object) -> Folds:
-    """The same keys with weights; the slider from all alike to one alone."""
+    """Draw the same keys with weights; the slider goes from uniform to one-hot."""
     rows, beta = params.table, params.sharpness
     asked, ids = persons.asked_for(params.sql), [row[0] for row in rows]
     answer, fits = persons.ask(rows, params.sql), persons.likeness(asked, ids)
@@ -114,7 +114,7 @@ def soft(params: Params, _: object) -> Folds:
 
 
 def _table(params: Params) -> None:
-    """The rows, to be edited."""
+    """Draw the rows for editing."""
 
     def pack(frame: pd.DataFrame) -> str:
         cells = (

@@ -1,4 +1,4 @@
-"""Why scores are divided by the square root of d_k, and why softmax subtracts the maximum: drawn vectors, closed forms.
+"""Why scores are divided by the square root of d_k, and why softmax subtracts the maximum: random vectors, closed forms.
 
 Scores are (query key). `raw` is q . k, `scaled` is q . k / sqrt(d_k). Everything is float64 but the softmax of the
 second half, which is float32 on purpose: there numbers end.
@@ -30,7 +30,7 @@ VANISHES = math.log(float(np.finfo(np.float32).smallest_subnormal) / 2)
 
 @dataclass(frozen=True)
 class Scores:
-    """Dot products of drawn queries with drawn keys, every entry of every vector standard normal: (query key)."""
+    """Dot products of random queries with random keys, every entry of every vector standard normal: (query key)."""
 
     d_k: int
     raw: Array
@@ -40,12 +40,12 @@ class Scores:
         return self.raw / math.sqrt(self.d_k)
 
 
-def drawn(d_k: int, seed: int = 0, n_queries: int = N_QUERIES, n_keys: int = N_KEYS) -> Scores:
-    """Queries and keys from one seed, and their dot products.
+def sample_scores(d_k: int, seed: int = 0, n_queries: int = N_QUERIES, n_keys: int = N_KEYS) -> Scores:
+    """Sample queries and keys from one seed, and return their dot products.
 
     Errors: InputError for a width below 1.
 
-    >>> drawn(64).raw.shape
+    >>> sample_scores(64).raw.shape
     (256, 32)
     """
     if d_k < 1:
@@ -60,7 +60,7 @@ def drawn(d_k: int, seed: int = 0, n_queries: int = N_QUERIES, n_keys: int = N_K
 
 @dataclass(frozen=True)
 class Measures:
-    """What one table of scores does: variance of the scores; entropy and slope of its softmax, a mean over the queries.
+    """Measures of one table of scores: variance of the scores; entropy and slope of its softmax, a mean over the queries.
 
     entropy: nats; ln(number of keys) is an even look. slope: `slopes`; 0 means that nothing is learned from the scores.
     """
@@ -71,7 +71,7 @@ class Measures:
 
 
 def slopes(weights: Array) -> Array:
-    """sum_j da_j / ds_j = sum_j a_j (1 - a_j): how far the weights of a row still answer to their own scores.
+    """Return sum_j da_j / ds_j = sum_j a_j (1 - a_j): the sensitivity of a row's weights to their own scores.
 
     The trace of the softmax's Jacobian diag(a) - a a^T: 1 - 1/n for an even row, 0 when one key has everything.
     Shapes: weights (.. key) -> (..).
@@ -83,7 +83,7 @@ def slopes(weights: Array) -> Array:
 
 
 def measured(scores: Array) -> Measures:
-    """The measures of (query key) scores.
+    """Return the measures of (query key) scores.
 
     >>> measured(np.zeros((2, 4))).slope
     0.75
@@ -93,12 +93,12 @@ def measured(scores: Array) -> Measures:
 
 
 def by_width(widths: Sequence[int] = WIDTHS, seed: int = 0) -> dict[str, tuple[Measures, ...]]:
-    """The measures at each width, of the raw and of the scaled scores of the same draw.
+    """Return the measures at each width, of the raw and of the scaled scores of the same sample.
 
     >>> list(by_width((4, 1024)))
     ['raw', 'scaled']
     """
-    tables = [drawn(width, seed) for width in widths]
+    tables = [sample_scores(width, seed) for width in widths]
     return {
         "raw": tuple(measured(t.raw) for t in tables),
         "scaled": tuple(measured(t.scaled) for t in tables),
@@ -106,7 +106,7 @@ def by_width(widths: Sequence[int] = WIDTHS, seed: int = 0) -> dict[str, tuple[M
 
 
 def bell(x: Array, variance: float) -> Array:
-    """The normal density of that variance around 0, what the histogram of many scores comes near to.
+    """Return the normal density of that variance around 0, which the histogram of many scores approaches.
 
     >>> bell(np.zeros(1), 64.0).round(4).tolist()
     [0.0499]
@@ -125,12 +125,12 @@ class Softmax:
 
     @property
     def broken(self) -> bool:
-        """Whether a weight is not a number, or not one that the scores would give."""
+        """Return whether an exponential or a weight is not finite."""
         return not bool(np.isfinite(self.exponentials).all() and np.isfinite(self.weights).all())
 
 
 def in_float32(scores: Sequence[float], *, safe: bool) -> Softmax:
-    """e^s / sum e^s as float32 computes it; `safe` subtracts the largest score first, which changes no weight on paper.
+    """Return e^s / sum e^s as float32 computes it; `safe` subtracts the largest score first, which changes no weight on paper.
 
     >>> in_float32([1600, 0], safe=False).weights.tolist(), in_float32([1600, 0], safe=True).weights.tolist()
     ([nan, 0.0], [1.0, 0.0])
@@ -145,7 +145,7 @@ def in_float32(scores: Sequence[float], *, safe: bool) -> Softmax:
 
 
 def typical(scores: Array) -> int:
-    """The query whose softmax has the middle entropy: neither the sharpest row nor the most even.
+    """Return the index of the query whose softmax has the median entropy.
 
     >>> typical(np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 9.0]]))
     1
@@ -155,8 +155,8 @@ def typical(scores: Array) -> int:
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """One draw at the chosen width, its measures as drawn and divided, and the query whose row is shown."""
+class Sample:
+    """One random sample at the chosen width, its measures unscaled and scaled, and the query whose row is drawn."""
 
     scores: Scores
     raw: Measures
@@ -164,7 +164,7 @@ class Drawn:
     typical: int
 
 
-def measured_draw(d_k: int, seed: int = 0) -> Drawn:
-    """Draw queries and keys of one width, and measure their dot products."""
-    scores = drawn(d_k, seed)
-    return Drawn(scores, measured(scores.raw), measured(scores.scaled), typical(scores.raw))
+def measured_sample(d_k: int, seed: int = 0) -> Sample:
+    """Sample queries and keys of one width, and measure their dot products."""
+    scores = sample_scores(d_k, seed)
+    return Sample(scores, measured(scores.raw), measured(scores.scaled), typical(scores.raw))

@@ -1,4 +1,4 @@
-"""The last step of the exhibit on the scale: where exp ends in numbers of 32 bits, and what is done about it."""
+"""The last step of the exhibit on the scale: where exp overflows in numbers of 32 bits, and the remedy."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from viz.widgets import exhibit_parts, page_parts
 NOT_A_NUMBER = "not a number"
 
 
-def overflow(params: Params, data: maths.Drawn) -> Folds:
-    """Three scores through exp in float32, plain or with the largest subtracted."""
+def overflow(params: Params, data: maths.Sample) -> Folds:
+    """Draw three scores through exp in float32, plain or with the largest subtracted."""
     score = state.read(SLUG + "asked_score", params.score, state.whole_number(0, 200))
     scores = three(score)
     plain, safe = (maths.in_float32(scores, safe=way) for way in (False, True))
@@ -74,29 +74,29 @@ def overflow(params: Params, data: maths.Drawn) -> Folds:
     )
 
 
-def _summed(scores: tuple[float, ...], found: maths.Softmax, *, safe: bool) -> str:
-    weights = row_of_numbers(found.weights)
+def _summed(scores: tuple[float, ...], result: maths.Softmax, *, safe: bool) -> str:
+    weights = row_of_numbers(result.weights)
     if safe:
         return (
-            f"{row_of_numbers(found.inputs, 0)} go into exp: none above 0, so none above 1, and the sum is {number(found.total)}. The weights are {weights}. "
+            f"{row_of_numbers(result.inputs, 0)} go into exp: none above 0, so none above 1, and the sum is {number(result.total)}. The weights are {weights}. "
             f"Mathematically nothing changes: e^−m cancels in numerator and denominator."
         )
     total = (
-        number(found.total)
-        if found.total < 1e6
-        else _power(found.total)
-        if math.isfinite(found.total)
+        number(result.total)
+        if result.total < 1e6
+        else _power(result.total)
+        if math.isfinite(result.total)
         else "infinite"
     )
     return f"{row_of_numbers(scores, 0)} go into exp; the sum is {total}, the weights are {weights}." + (
         " Switch the subtraction on."
-        if found.broken
+        if result.broken
         else f" It breaks above {maths.OVERFLOW:.2f}: move the slider."
     )
 
 
 def three(largest: float) -> tuple[float, float, float]:
-    """The scores of the last step: the largest, one below it, and 0."""
+    """Return the scores of the last step: the largest, one below it, and 0."""
     return float(largest), float(largest - 1), 0.0
 
 

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on the scale."""
+"""Settings of the exhibit on the scale."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ SENTENCES = (
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: the width and the draw; the real model's sentence; the largest of three scores, and the switch."""
+    """Settings that a visitor chooses and a link holds: the width and the seed; the real model's sentence; the largest of three
+    scores, and the switch."""
 
     d_k: int = knob(64, select_slider("d, the numbers in a query and in a key", CHOICES))
     draw: int = knob(0, seed_input(99))

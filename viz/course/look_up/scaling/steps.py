@@ -26,13 +26,13 @@ from viz.widgets import engine_client, exhibit_parts, page_parts
 
 SLUG = "scaling."
 EVEN = math.log(maths.N_KEYS)
-Drawn = maths.Drawn
+Sample = maths.Sample
 
 
-def spread(params: Params, data: Drawn) -> Folds:
-    """How far dot products stray from 0; before the guess only those of another width are shown."""
+def spread(params: Params, data: Sample) -> Folds:
+    """Ask for the typical size of a dot product; before the guess only the histogram of another width is drawn."""
     d = state.read(SLUG + "asked", params.d_k, state.one_of(CHOICES, params.d_k))
-    deviation = float(maths.drawn(d, params.draw).raw.std())
+    deviation = float(maths.sample_scores(d, params.draw).raw.std())
     shown = {f"about {size:.3g}": size for size in (1.0, math.sqrt(d), float(d))}
     answer = min(shown, key=lambda name: abs(math.log(shown[name] / deviation)))
     told = exhibit_parts.predict(
@@ -50,7 +50,7 @@ def spread(params: Params, data: Drawn) -> Folds:
         )  # another width afterwards is another picture, not another question
         d = params.d_k
     else:
-        scores, names = maths.drawn(4 if d != 4 else 64, params.draw), ("raw",)
+        scores, names = maths.sample_scores(4 if d != 4 else 64, params.draw), ("raw",)
     values = {"raw": scores.raw, "scaled": scores.scaled}
     closed = {"raw": float(scores.d_k), "scaled": 1.0}
     values, titles, bells = {name: values[name] for name in names}, {}, {}
@@ -73,11 +73,11 @@ def spread(params: Params, data: Drawn) -> Folds:
         )
     else:
         page_parts.summary(f"With d = {scores.d_k} it looks like this. And with d = {d}?")
-    return _drawn(params, data, told)
+    return _folds(params, data, told)
 
 
-def one_row(params: Params, data: Drawn) -> Folds:
-    """The softmax of one query, undivided and divided, over the same keys in the same order."""
+def one_row(params: Params, data: Sample) -> Folds:
+    """Draw the softmax of one query, unscaled and scaled, over the same keys in the same order."""
     row, order = data.typical, np.argsort(-data.scores.raw[data.typical])
     rows = {"raw": data.scores.raw[row], "scaled": data.scores.scaled[row]}
     weights = {name: maths.softmax(values[None])[0][order] for name, values in rows.items()}
@@ -95,11 +95,11 @@ def one_row(params: Params, data: Drawn) -> Folds:
         f"A query of median entropy among {len(data.scores.raw)}, d = {params.d_k}: unscaled its best key takes {percent(weights['raw'][0])} of all weight, "
         f"scaled {percent(weights['scaled'][0])}. Uniform attention over {maths.N_KEYS} keys would have the entropy ln {maths.N_KEYS} = {number(EVEN)} nats."
     )
-    return _drawn(params, data)
+    return _folds(params, data)
 
 
-def widths(params: Params, data: Drawn) -> Folds:
-    """Entropy and slope over every width."""
+def widths(params: Params, data: Sample) -> Folds:
+    """Draw entropy and slope over every width."""
     found = every_width(params.draw)
     panels = tuple(
         (title, {name: [getattr(m, leaf) for m in rows] for name, rows in found.items()}, limit)
@@ -119,11 +119,11 @@ def widths(params: Params, data: Drawn) -> Folds:
         f"{number(data.raw.slope)} and {number(data.scaled.slope)}. At d = {maths.WIDTHS[-1]} unscaled, {number(last['raw'].entropy)} and "
         f"{number(last['raw'].slope)} are left: one key has nearly all weight, and changing a score changes almost nothing."
     )
-    return _drawn(params, data)
+    return _folds(params, data)
 
 
-def real(params: Params, data: Drawn) -> Folds:
-    """gpt-mini reads the sentence with and without the division; before the guess only as it was trained."""
+def real(params: Params, data: Sample) -> Folds:
+    """Draw the normalised entropy of gpt-mini's heads with and without the division; before the guess only with it."""
     text, found = params.text, readings(params.text)
     origin.tell(model=MODEL, text=text)
     evenness = {name: float(reading.evenness.mean()) for name, reading in found.items()}
@@ -150,7 +150,7 @@ def real(params: Params, data: Drawn) -> Folds:
         ("evenness", lambda r: r.evenness.mean(1)),
         ("standard deviation of scores", lambda r: r.spread),
     )
-    return _drawn(
+    return _folds(
         params,
         data,
         told,
@@ -164,13 +164,13 @@ def real(params: Params, data: Drawn) -> Folds:
     )
 
 
-def _trained(found: dict[str, unscaled_scores.UnscaledRun], told: bool) -> str:
-    with_, without = found["scaled"], found["raw"]
+def _trained(runs: dict[str, unscaled_scores.UnscaledRun], revealed: bool) -> str:
+    with_, without = runs["scaled"], runs["raw"]
     said = (
         f"Trained, the standard deviation of its scores is {number(with_.spread.min(), 1)} to {number(with_.spread.max(), 1)} from layer to layer: 1/√d sets the scale at the start, "
         f"and training changes it."
     )
-    if not told:
+    if not revealed:
         return said
     return (
         f"Unscaled, the loss on the next token is {number(without.surprise)} nats instead of "
@@ -179,17 +179,18 @@ def _trained(found: dict[str, unscaled_scores.UnscaledRun], told: bool) -> str:
 
 
 def every_width(seed: int) -> dict[str, tuple[maths.Measures, ...]]:
-    """The measures at all widths, once a draw."""
+    """Return the measures at all widths, computed once per seed."""
     return engine_client.submit(("scaling.widths", seed), lambda: maths.by_width(seed=seed), 2000)
 
 
 def d_head() -> int:
-    """The width of the model's heads."""
+    """Return the width of the model's heads."""
     return core.serving.engine.default().open(MODEL).config.d_head
 
 
 def readings(text: str) -> dict[str, unscaled_scores.UnscaledRun]:
-    """The model's run as it was trained, and without the division. Of a run only its measures are kept: all scores of a long text are many."""
+    """Return measures of the model's run with and without the division; only measures are kept, because all scores of a long
+    text are many."""
     model = core.serving.engine.default().open(MODEL)
     cost = 2.0 * len(text) * model.config.n_layers
     return {
@@ -204,8 +205,8 @@ def _read(model: Model, text: str, edits: tuple[Edit, ...]) -> unscaled_scores.U
     return unscaled_scores.reading(model.run(text, keep=unscaled_scores.KEEP, edits=edits))
 
 
-def _drawn(params: Params, data: Drawn, known: bool = True, table: Any = None, code: str = "") -> Folds:
-    """The folds of a draw: the derivation with its numbers, and the measures at every width."""
+def _folds(params: Params, data: Sample, revealed: bool = True, table: Any = None, code: str = "") -> Folds:
+    """Return the folds of a sample: the derivation with its numbers, and the measures at every width."""
     d, row = params.d_k, data.typical
     score = float(data.scores.raw[row].max())
 
@@ -230,9 +231,9 @@ def _drawn(params: Params, data: Drawn, known: bool = True, table: Any = None, c
         table or widths,
         lambda: arrays(params),
         code
-        or "from viz.course.look_up.scaling.maths import by_width, drawn, measured\n\n"
-        f"scores = drawn({d}, seed={params.draw})  # (query, key)\nprint(measured(scores.raw), measured(scores.scaled))\nprint(by_width(seed={params.draw}))",
-        known,
+        or "from viz.course.look_up.scaling.maths import by_width, measured, sample_scores\n\n"
+        f"scores = sample_scores({d}, seed={params.draw})  # (query, key)\nprint(measured(scores.raw), measured(scores.scaled))\nprint(by_width(seed={params.draw}))",
+        revealed,
         {
             "score.scaled": {"s_i": number(score / math.sqrt(d)), "p": str(d)},
             "scaling.spread": {"d_k": str(d)},
@@ -251,8 +252,8 @@ def _drawn(params: Params, data: Drawn, known: bool = True, table: Any = None, c
 
 
 def arrays(params: Params) -> dict[str, np.ndarray]:
-    """The draw, and the measures at every width."""
-    drawn, found = maths.drawn(params.d_k, params.draw), every_width(params.draw)
+    """Return the scores of the sample, and the measures at every width."""
+    drawn, found = maths.sample_scores(params.d_k, params.draw), every_width(params.draw)
     return {"raw": drawn.raw, "scaled": drawn.scaled, "d": np.array(maths.WIDTHS)} | {
         f"{leaf}: {name}": np.array([getattr(m, leaf) for m in rows])
         for name, rows in found.items()
@@ -260,10 +261,10 @@ def arrays(params: Params) -> dict[str, np.ndarray]:
     }
 
 
-def picture(figure: Any, key: str, told: str) -> None:
-    page_parts.show_large(figure, key, told, scaling.ROOM_HEIGHT)
+def picture(figure: Any, key: str, alt: str) -> None:
+    page_parts.show_large(figure, key, alt, scaling.ROOM_HEIGHT)
 
 
 def _tall() -> int:
-    """The room of a lane's title: more in large type."""
+    """Return the height of a lane's title in pixels: more in large type."""
     return 36 if exhibit_parts.presenting() else scaling.LINE

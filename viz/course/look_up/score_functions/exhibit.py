@@ -1,4 +1,4 @@
-"""Eight ways to say how well a key fits a query, on the same vectors; and which do not see query or keys."""
+"""Eight score functions of query and key, on the same vectors; and which do not depend on query or keys."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from viz.course.look_up.score_functions.params import Params
 
 
 def compute(params: Params) -> maths.Scored:
-    """All eight on the visitor's vectors."""
+    """Return scores and weights of all eight rules on the visitor's vectors."""
     return maths.scored(params.place, params.beta)
 
 
 def thumbnail() -> str:
-    """The weights of four keys (rows) under the eight rules, on the opening vectors."""
+    """Draw the weights of four keys (rows) under the eight rules, on the opening vectors."""
     return thumbs.cells(np.array(list(compute(Params()).weights.values())).T)
 
 
 def _still(params: Params, _: maths.Scored) -> bool:
-    """Whether the change leaves exactly the rules unmoved that do not depend on it."""
+    """Check that the weights of exactly those rules stay the same that do not depend on the change."""
     expected = {"turn": {"linear"}, "longer": {"linear", "cosine", "sharp"}, "keys": {"location"}}
-    return set(maths.unmoved(params.place, params.experiment, params.beta)) == expected[params.experiment]
+    return set(maths.unchanged(params.place, params.experiment, params.beta)) == expected[params.experiment]
 
 
 def _long_key(_: Params, data: maths.Scored) -> bool:
-    """Whether dot product and cosine choose different keys."""
+    """Check that dot product and cosine choose different keys."""
     return bool(data.weights["dot"].argmax() != data.weights["cosine"].argmax())
 
 
 def _disagree(_: Params, data: maths.Scored) -> bool:
-    """Whether eight rules choose at least three keys, and β multiplies the largest weight of the cosine."""
+    """Check that eight rules choose at least three keys, and that β multiplies the largest weight of the cosine."""
     chosen = {int(weights.argmax()) for weights in data.weights.values()}
     return len(chosen) >= 3 and data.weights["sharp"].max() > 1.5 * data.weights["cosine"].max()
 
 
 def _blind(params: Params, _: maths.Scored) -> bool:
-    """Whether the rule of the last step, at its opening, does not depend on the query."""
-    return params.rule != "linear" or "linear" in maths.unmoved(params.place, "turn", params.beta)
+    """Check that the rule of the last step, at its opening, does not depend on the query."""
+    return params.rule != "linear" or "linear" in maths.unchanged(params.place, "turn", params.beta)
 
 
 EXHIBIT = Exhibit(

@@ -1,4 +1,4 @@
-"""All score functions of the documents on the same few vectors, and which do not see query or keys.
+"""All score functions of the sources on the same few vectors, and which do not depend on query or keys.
 
 The functions are those of `core.layers.scores`, in float64, with numbers chosen once: a model would learn
 them.
@@ -20,7 +20,7 @@ from core.layers.scores import SCORES, Cosine
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
 SAME = 1e-9
-"""Weights that differ by less have not moved."""
+"""Weights that differ by less are equal."""
 
 W_GENERAL = ((0.0, 1.0), (-1.0, 0.0))  # turns a key a quarter to the right before it is compared
 W_QUERY, W_KEY = (1.0, 0.5), (0.5, 1.0)
@@ -36,7 +36,7 @@ MOST_KEYS = len(W_LOCATION)
 
 @dataclass(frozen=True)
 class Function:
-    """One score function: its names, where it comes from, its kind in `core.layers.scores`, its numbers.
+    """One score function: its names, its paper, its kind in `core.layers.scores`, its parameters.
 
     `sharpness` multiplies the score. `numbers` are parameters by the names that
     `viz.course.look_up.retrieval.look_up` has for them.
@@ -50,7 +50,7 @@ class Function:
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
     def scores(self, query: Sequence[float], keys: Sequence[Sequence[float]]) -> Array:
-        """query (2,), keys (key, 2) -> (key,), by the layer that the models use."""
+        """Return the scores of query (2,) with keys (key, 2) -> (key,), by the layer that the models use."""
         layer = _layer(self)
         q, k = (
             torch.tensor([rows], dtype=torch.float64) for rows in ([list(query)], [list(key) for key in keys])
@@ -59,13 +59,13 @@ class Function:
             return layer(q, k)[0, 0].numpy()
 
     def weights(self, query: Sequence[float], keys: Sequence[Sequence[float]]) -> Array:
-        """The softmax of the scores (key,)."""
+        """Return the softmax of the scores, (key,)."""
         raised = np.exp((s := self.scores(query, keys)) - s.max())
         return raised / raised.sum()
 
 
 def _layer(function: Function) -> torch.nn.Module:
-    """The layer with the numbers put in."""
+    """Return the layer with the function's parameters."""
     if function.kind == "cosine":
         return Cosine(2, 2, sharpness=function.sharpness)
     layer: Any = SCORES[function.kind](2, 2, len(W_ADDITIVE), MOST_KEYS).double()
@@ -86,7 +86,7 @@ def _layer(function: Function) -> torch.nn.Module:
 
 
 def eight(beta: float = 5.0) -> tuple[Function, ...]:
-    """All of them, in the order of the documents; `beta` is the sharpness of the last.
+    """Return all of them, in the order of the sources; `beta` is the inverse temperature of the last.
 
     >>> [f.name for f in eight()]
     ['dot', 'scaled', 'general', 'linear', 'tanh', 'location', 'cosine', 'sharp']
@@ -122,12 +122,12 @@ class Scored:
     weights: dict[str, Array]
 
     def rule(self, name: str) -> Function:
-        """The rule of this name."""
+        """Return the rule of this name."""
         return next(function for function in self.functions if function.name == name)
 
 
 def scored(place: PlaneExample, beta: float = 5.0) -> Scored:
-    """All eight on these vectors."""
+    """Return scores and weights of all eight rules on these vectors."""
     functions, at = eight(beta), (place.query, place.keys)
     return Scored(
         functions, {f.name: f.scores(*at) for f in functions}, {f.name: f.weights(*at) for f in functions}
@@ -135,7 +135,7 @@ def scored(place: PlaneExample, beta: float = 5.0) -> Scored:
 
 
 def turned(vector: Pair, degrees: float) -> Pair:
-    """The vector turned to the left.
+    """Return the vector rotated counterclockwise.
 
     >>> tuple(round(x, 6) for x in turned((1.0, 0.0), 90))
     (0.0, 1.0)
@@ -152,7 +152,7 @@ EXPERIMENTS: dict[str, str] = {
 
 
 def after(place: PlaneExample, experiment: str) -> PlaneExample:
-    """The place after one of EXPERIMENTS.
+    """Return the vectors after one of EXPERIMENTS.
 
     >>> after(PlaneExample((1.0, 2.0), ((1.0, 0.0),)), "longer").query
     (3.0, 6.0)
@@ -164,20 +164,22 @@ def after(place: PlaneExample, experiment: str) -> PlaneExample:
     return replace(place, keys=tuple(turned(key, 90) for key in place.keys))
 
 
-def moved(place: PlaneExample, experiment: str, beta: float = 5.0) -> dict[str, Array]:
-    """How each function's weights change (key,), by name."""
+def weight_changes(place: PlaneExample, experiment: str, beta: float = 5.0) -> dict[str, Array]:
+    """Return the change of each function's weights (key,), by name."""
     then = after(place, experiment)
     return {
         f.name: f.weights(then.query, then.keys) - f.weights(place.query, place.keys) for f in eight(beta)
     }
 
 
-def unmoved(place: PlaneExample, experiment: str, beta: float = 5.0) -> tuple[str, ...]:
-    """The functions whose weights stay as they are.
+def unchanged(place: PlaneExample, experiment: str, beta: float = 5.0) -> tuple[str, ...]:
+    """Return the names of the functions whose weights stay the same.
 
-    >>> unmoved(PlaneExample((1.0, 0.6), ((0.7, 0.5), (-0.6, 1.4))), "turn")
+    >>> unchanged(PlaneExample((1.0, 0.6), ((0.7, 0.5), (-0.6, 1.4))), "turn")
     ('linear',)
     """
     return tuple(
-        name for name, change in moved(place, experiment, beta).items() if float(np.abs(change).max()) < SAME
+        name
+        for name, change in weight_changes(place, experiment, beta).items()
+        if float(np.abs(change).max()) < SAME
     )

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on score functions."""
+"""Settings of the exhibit on score functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RULES = tuple(TITLES)
 
 
 def places(text: str) -> tuple[maths.Pair, ...]:
-    """Query and keys from the link, "1,0.6;0.7,0.5;..": five pairs of numbers inside the board.
+    """Parse query and keys of a link, "1,0.6;0.7,0.5;..": five pairs of numbers, clipped to the board.
 
     >>> places("1,0.6;0.7,0.5;1.7,-0.2;-0.6,1.4;-1.2,-9")[-1]
     (-1.2, -2.0)
@@ -33,23 +33,23 @@ def places(text: str) -> tuple[maths.Pair, ...]:
     return tuple((x, y) for x, y in np.clip(found, -LIMIT, LIMIT).tolist())
 
 
-def written(pairs: Any) -> str:
-    """The same as text for the link.
+def pack(pairs: Any) -> str:
+    """Return the points as text for the link.
 
-    >>> written([(1, 0.6), (0.123, 0)])
+    >>> pack([(1, 0.6), (0.123, 0)])
     '1,0.6;0.12,0'
     """
     return vectors_link.pack(np.round(pairs, 2).tolist())
 
 
 def on_board(text: str) -> str:
-    """The rule of the link for where query and keys stand."""
-    return written(places(text))
+    """Check the points of a link and return them as text."""
+    return pack(places(text))
 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """`at`: where query and keys stand."""
+    """`at`: query and keys as text."""
 
     at: str = knob("1,0.6;0.7,0.5;1.7,-0.2;-0.6,1.4;-1.2,-0.9", url_only(on_board))
     beta: float = knob(5.0, slider("β, the inverse temperature of the last cosine", 0.0, 20.0, 0.5))

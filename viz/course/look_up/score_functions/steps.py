@@ -19,7 +19,7 @@ from viz.course.look_up.score_functions.params import (
     TITLES,
     Params,
     on_board,
-    written,
+    pack,
 )
 from viz.instruments import Point, Score, heatmap, moved_points, plane
 from viz.labels import percent
@@ -28,7 +28,7 @@ from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
 
 PLANE = f"{SLUG}.plane"
-ASKED = {
+RULES_IN_QUESTION = {
     "turn": ("dot", "linear", "cosine", "location"),
     "longer": ("dot", "tanh", "cosine", "location"),
     "keys": ("dot", "linear", "tanh", "location"),
@@ -43,7 +43,7 @@ REASON = {
 
 
 def two_rules(params: Params, data: maths.Scored) -> Folds:
-    """The dot product against the cosine; before the guess only the cosine's table is there."""
+    """Draw the dot product against the cosine; before the guess only the cosine's table."""
     asked = state.read(f"{SLUG}.asked", params.at, on_board)
     place = Params(at=asked).place
     weights = {name: data.rule(name).weights(place.query, place.keys) for name in ("dot", "cosine")}
@@ -72,7 +72,7 @@ def two_rules(params: Params, data: maths.Scored) -> Folds:
 
 
 def all_eight(params: Params, data: maths.Scored) -> Folds:
-    """The plane with a table for each rule; before a room all eight in one matrix: it fits on the screen."""
+    """Draw the plane with a table for each rule; in present mode all eight in one matrix, which fits on the screen."""
     if exhibit_parts.presenting():
         _matrix(np.array([data.weights[name] for name in RULES]), data, "eight")
     else:
@@ -88,15 +88,15 @@ def all_eight(params: Params, data: maths.Scored) -> Folds:
 
 
 def ignores(params: Params, data: maths.Scored) -> Folds:
-    """How every weight changes when one thing is changed; a column of zeros is a rule that does not look."""
+    """Draw the change of every weight when one thing is changed; a column of zeros is a rule that does not depend on it."""
     experiment, does = params.experiment, maths.EXPERIMENTS[params.experiment]
-    change = maths.moved(params.place, experiment, params.beta)
-    still = maths.unmoved(params.place, experiment, params.beta)
-    right = [name for name in ASKED[experiment] if name in still]
+    change = maths.weight_changes(params.place, experiment, params.beta)
+    still = maths.unchanged(params.place, experiment, params.beta)
+    right = [name for name in RULES_IN_QUESTION[experiment] if name in still]
     told = exhibit_parts.predict(
         f"{SLUG}.{experiment}",
         f"{does}: which rule's weights do not change at all?",
-        (*(TITLES[name] for name in ASKED[experiment]), SEVERAL),
+        (*(TITLES[name] for name in RULES_IN_QUESTION[experiment]), SEVERAL),
         TITLES[right[0]] if len(right) == 1 else SEVERAL,
         " ".join(f"The {TITLES[name]} one: {REASON[name]}" for name in right if name in REASON)
         or _unchanged(still),
@@ -118,7 +118,7 @@ def ignores(params: Params, data: maths.Scored) -> Folds:
 
 
 def one(params: Params, data: maths.Scored) -> Folds:
-    """One rule: the plane, coloured by what a query would find."""
+    """Draw one rule: the plane, coloured by the key that a query there would find."""
     _plane(params, data, (params.rule,), params.rule)
     function, weights = data.rule(params.rule), data.weights[params.rule]
     best = int(weights.argmax())
@@ -126,7 +126,7 @@ def one(params: Params, data: maths.Scored) -> Folds:
     blind = [
         what
         for what, experiment in (("the query", "turn"), ("the keys", "keys"))
-        if params.rule in maths.unmoved(params.place, experiment, params.beta)
+        if params.rule in maths.unchanged(params.place, experiment, params.beta)
     ]
     if blind == ["the query"]:
         said = " It does not depend on the query: the background has one colour."
@@ -147,40 +147,45 @@ def _unchanged(still: Sequence[str]) -> str:
 
 
 def _matrix(rows: np.ndarray, data: maths.Scored, key: str, **more: Any) -> None:
-    """A number of each key (row) under each rule (column)."""
+    """Draw a number for each key (row) under each rule (column)."""
     columns = [f.title if f.name == "sharp" else f.name for f in data.functions]
     heatmap(rows.T, list(NAMES), columns, key=f"{SLUG}.{key}", numbers=True, axis=("key", "rule"), **more)
 
 
-def _plane(params: Params, data: maths.Scored, rules: Sequence[str], shown: str, asked: str = "") -> None:
-    """The board. A point that is let go goes into the link; `asked`, of an answered question, stays."""
+def _plane(
+    params: Params, data: maths.Scored, rules: Sequence[str], background: str, question_points: str = ""
+) -> None:
+    """Draw the board; a moved point is written to the link, with `question_points`, those of an answered question."""
     keys = zip(NAMES, params.keys, strict=True)
     points = [Point("query", params.query, "query"), *(Point(name, at) for name, at in keys)]
 
     def keep() -> None:
         if found := moved_points(PLANE, points, limit=LIMIT):
-            state.write(**{f"{SLUG}.at": written(found[0])}, **({f"{SLUG}.asked": asked} if asked else {}))
+            state.write(
+                **{f"{SLUG}.at": pack(found[0])},
+                **({f"{SLUG}.asked": question_points} if question_points else {}),
+            )
 
     plane(
         points,
         key=PLANE,
         on_move=keep,
-        scores=[_drawn(data.rule(name)) for name in rules],
-        drawn_score=rules.index(shown),
+        scores=[_plane_score(data.rule(name)) for name in rules],
+        drawn_score=rules.index(background),
         limit=LIMIT,
         height=330 if exhibit_parts.presenting() else 370,
         captions=("Drag the query, or a key", ""),
     )
 
 
-def _drawn(function: maths.Function) -> Score:
-    """The same rule for the plane."""
+def _plane_score(function: maths.Function) -> Score:
+    """Return the rule in the form that the plane draws."""
     kind = RULE_OF.get(function.kind, function.kind)
     return Score(kind, function.sharpness, label=function.title, **function.numbers)
 
 
-def _folds(params: Params, data: maths.Scored, known: bool = True) -> Folds:
-    """The rule of the last step with this query and these keys, key by key; all rules in the table."""
+def _folds(params: Params, data: maths.Scored, revealed: bool = True) -> Folds:
+    """Return the folds: the rule of the last step with this query and these keys, key by key; all rules in the table."""
     function = data.rule(params.rule)
 
     def table() -> pd.DataFrame:
@@ -203,14 +208,14 @@ def _folds(params: Params, data: maths.Scored, known: bool = True) -> Folds:
         table,
         arrays,
         {},
-        known,
+        revealed,
         {EQUATIONS.get(params.rule, f"score.{params.rule}"): _values(params, data, function)},
         more=lambda: _key_by_key(params, data, function),
     )
 
 
 def _values(params: Params, data: maths.Scored, function: maths.Function) -> Mapping[str, Any]:
-    """This run's numbers by the symbols of the course's equation."""
+    """Return this run's numbers by the symbols of the rule's equation."""
     q, best = _numbers(params.query), int(data.weights[function.name].argmax())
     if function.kind == "location":
         return {"q": q, "a": _numbers(data.weights[function.name])}
@@ -231,7 +236,7 @@ def _values(params: Params, data: maths.Scored, function: maths.Function) -> Map
 
 
 def _key_by_key(params: Params, data: maths.Scored, function: maths.Function) -> None:
-    """The rule's own numbers, where the equation has no room for them, and the softmax."""
+    """Show the rule's own parameters, where the equation has no room for them, and the softmax."""
     scores, weights = data.scores[function.name], data.weights[function.name]
     best = NAMES[int(weights.argmax())]
     st.text(f"{function.title} ({function.paper}); the numbers below the symbols are those of key {best}.")

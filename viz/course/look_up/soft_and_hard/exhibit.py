@@ -1,4 +1,4 @@
-"""Soft and hard attention: mix all patches of a picture by their weights, or draw one; how each can learn."""
+"""Soft and hard attention: mix all patches of a picture by their weights, or sample one; how each can learn."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import numpy as np
 from viz.charts import thumbs
 from viz.course.exhibit import Exhibit, Step
 from viz.course.look_up.soft_and_hard import maths, steps
-from viz.course.look_up.soft_and_hard.params import WANTED, Params
+from viz.course.look_up.soft_and_hard.params import REWARDS, Params
 from viz.course.shared.scene import HARBOUR
 
 SIDE = 30
 
 
 def compute(params: Params) -> maths.Data:
-    """Scores by colour, weights, draws, how far their mean is, and the gradient exactly and by REINFORCE."""
-    patches, wanted = HARBOUR.patches(*steps.GRID, SIDE), np.array(WANTED[params.wanted]) / 3
+    """Return scores by colour, weights, samples, the distance of their mean, and the gradient exactly and by REINFORCE."""
+    patches, wanted = HARBOUR.patches(*steps.GRID, SIDE), np.array(REWARDS[params.wanted]) / 3
     return maths.both(patches, params.asks, params.beta, params.draws, params.draw, wanted)
 
 
 def thumbnail() -> str:
-    """The patches that weigh most, the one that the first draw takes in ink."""
+    """Draw the patches with the largest weights, the first sampled one in ink."""
     data = compute(Params())
-    best, first = np.argsort(-data.weights, kind="stable")[:6].tolist(), int(data.drawn[0])
+    best, first = np.argsort(-data.weights, kind="stable")[:6].tolist(), int(data.samples[0])
     marked = best.index(first) if first in best else -1
     return thumbs.bars(data.weights[best], [steps.NAMES[i] for i in best], marked=marked)
 
 
 def _mean_nears_the_mix(params: Params, data: maths.Data) -> bool:
-    """Whether the mean of 5,000 draws is three times nearer to the soft mix than to the heaviest patch or the plain mean."""
+    """Check that the mean of 5,000 samples is three times nearer to the soft mix than to the heaviest patch or the plain mean."""
     mean = data.values[maths.draw(data.weights, 5000, params.draw)].mean(0)
     others = data.values[int(data.weights.argmax())], data.values.mean(0)
     near = np.linalg.norm(mean - maths.soft_read(data.weights, data.values))
@@ -36,20 +36,20 @@ def _mean_nears_the_mix(params: Params, data: maths.Data) -> bool:
 
 
 def _nowhere(_: Params, data: maths.Data) -> bool:
-    """Whether the blend has the colour of no patch."""
+    """Check that the blend has the colour of no patch."""
     away = np.linalg.norm(data.values - maths.soft_read(data.weights, data.values), axis=1)
     return bool(away.min() >= 0.02)
 
 
 def _differ(_: Params, data: maths.Data) -> bool:
-    """Whether the patch drawn is not the heaviest, and its colour 0.1 away from the soft read."""
-    place = int(data.drawn[0])
+    """Check that the sampled patch is not the heaviest, and its colour at least 0.1 from the soft read."""
+    place = int(data.samples[0])
     away = np.linalg.norm(data.values[place] - maths.soft_read(data.weights, data.values))
     return place != int(data.weights.argmax()) and bool(away >= 0.1)
 
 
 def _no_path(_: Params, data: maths.Data) -> bool:
-    """Whether the soft read has a gradient, the largest score has none, and the baseline lowers the variance."""
+    """Check that the soft read has a gradient, that the largest score has none, and that the baseline lowers the variance."""
     assert data.automatic is not None
     return data.argmax is None and np.abs(data.automatic).max() > 1e-3 and data.learning.saved > 1
 
@@ -81,6 +81,6 @@ EXHIBIT = Exhibit(
             promises={"the largest score has no gradient, the soft read has one": _no_path},
         ),
     ),
-    presets=tuple({"wanted": wanted} for wanted in WANTED if wanted != "brighter"),
+    presets=tuple({"wanted": wanted} for wanted in REWARDS if wanted != "brighter"),
     cost=lambda params: 20 + params.draws // 100,
 )

@@ -1,4 +1,4 @@
-"""Soft and hard attention: mix all values by their weights, or draw one; and how each learns its scores.
+"""Soft and hard attention: mix all values by their weights, or sample one; and how each learns its scores.
 
 Values V (patch, r), scores s (patch,), weights a = softmax(s). Beigy 2021, "soft vs hard attention"; Xu et
 al. 2015.
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def scores_by_colour(values: Array, query: int, beta: float) -> Array:
-    """s_i = -beta |v_i - v_q|^2: how a patch resembles patch q. Shapes: (patch, r) -> (patch,).
+    """Return s_i = -beta |v_i - v_q|^2: the likeness of each patch to patch q. Shapes: (patch, r) -> (patch,).
 
     >>> scores_by_colour(np.array([[0.0], [1.0], [2.0]]), 0, 3.0).tolist()
     [-0.0, -3.0, -12.0]
@@ -27,7 +27,7 @@ def scores_by_colour(values: Array, query: int, beta: float) -> Array:
 
 
 def soft_read(weights: Array, values: Array) -> Array:
-    """z = sum_i a_i v_i. Shapes: (patch,), (patch, ..) -> (..).
+    """Return z = sum_i a_i v_i. Shapes: (patch,), (patch, ..) -> (..).
 
     >>> soft_read(np.array([0.25, 0.75]), np.array([[0.0], [4.0]])).tolist()
     [3.0]
@@ -36,7 +36,7 @@ def soft_read(weights: Array, values: Array) -> Array:
 
 
 def draw(weights: Array, count: int, lot: int) -> NDArray[np.int64]:
-    """`count` patches drawn from the weights; a longer draw of a lot begins with a shorter.
+    """Sample `count` patches from the weights; a longer sample of the same seed `lot` begins with a shorter.
 
     >>> bool((draw(np.array([0.5, 0.5]), 9, 1)[:4] == draw(np.array([0.5, 0.5]), 4, 1)).all())
     True
@@ -47,13 +47,13 @@ def draw(weights: Array, count: int, lot: int) -> NDArray[np.int64]:
 
 
 def spread(weights: Array, values: Array) -> Array:
-    """The deviation of one hard read: sqrt(sum_i a_i (v_i - z)^2). Shapes: -> (r,)."""
+    """Return the standard deviation of one hard read: sqrt(sum_i a_i (v_i - z)^2). Shapes: -> (r,)."""
     return np.sqrt(weights @ (values - soft_read(weights, values)) ** 2)
 
 
 @dataclass(frozen=True)
 class Running:
-    """After n draws the `distance` |mean - z| from the soft read, and what to `expect`.
+    """After n samples the `distance` |mean - z| from the soft read, and the expected one, `expect`.
 
     expect = sqrt(sum_r spread_r^2 / n), the root of the mean squared distance. All (point,).
     """
@@ -63,10 +63,10 @@ class Running:
     expect: Array
 
 
-def running(weights: Array, values: Array, drawn: NDArray[np.int64], points: int = 60) -> Running:
-    """The distance of the mean of the first n draws from the soft read, at up to `points` values of n."""
-    n = np.unique(np.geomspace(1, len(drawn), points).round().astype(np.int64))
-    means = np.cumsum(values[drawn], axis=0)[n - 1] / n[:, None]
+def running(weights: Array, values: Array, samples: NDArray[np.int64], points: int = 60) -> Running:
+    """Return the distance of the mean of the first n samples from the soft read, at up to `points` values of n."""
+    n = np.unique(np.geomspace(1, len(samples), points).round().astype(np.int64))
+    means = np.cumsum(values[samples], axis=0)[n - 1] / n[:, None]
     total = float(np.sqrt((spread(weights, values) ** 2).sum()))
     return Running(n, np.linalg.norm(means - soft_read(weights, values), axis=1), total / np.sqrt(n))
 
@@ -75,7 +75,7 @@ def running(weights: Array, values: Array, drawn: NDArray[np.int64], points: int
 
 
 def gradient(weights: Array, reward: Array) -> Array:
-    """d/ds_j of the expected reward J = sum_i a_i f_i, exactly: a_j (f_j - J).
+    """Return d/ds_j of the expected reward J = sum_i a_i f_i, exactly: a_j (f_j - J).
 
     The reward is linear in what is read, f(v) = w . v, so the soft read w . z and the mean of hard reads
     have the
@@ -88,7 +88,7 @@ def gradient(weights: Array, reward: Array) -> Array:
 
 
 def autograd(scores: Array, values: Array, w: Array, hard: bool = False) -> Array | None:
-    """Automatic differentiation of w . read by the scores; None where there is no path.
+    """Return the gradient of w . read by the scores, by automatic differentiation; None where there is no path.
 
     Soft: the read is a sum over all patches. Hard: the read is the patch with the largest score, and an
     index has no
@@ -106,17 +106,17 @@ def autograd(scores: Array, values: Array, w: Array, hard: bool = False) -> Arra
     return s.grad.numpy()
 
 
-def estimates(weights: Array, reward: Array, drawn: NDArray[np.int64], baseline: float = 0.0) -> Array:
-    """One score-function estimate (REINFORCE) a draw: (f_i - b) (onehot(i) - a). Shapes: -> (draw, patch).
+def estimates(weights: Array, reward: Array, samples: NDArray[np.int64], baseline: float = 0.0) -> Array:
+    """Return one score-function estimate (REINFORCE) per sample: (f_i - b) (onehot(i) - a). Shapes: -> (draw, patch).
 
     >>> estimates(np.array([0.5, 0.5]), np.array([0.0, 1.0]), np.array([1, 0])).tolist()
     [[-0.5, 0.5], [0.0, -0.0]]
     """
-    return (reward[drawn] - baseline)[:, None] * (np.eye(len(weights))[drawn] - weights)
+    return (reward[samples] - baseline)[:, None] * (np.eye(len(weights))[samples] - weights)
 
 
 def estimate_deviation(weights: Array, reward: Array, baseline: float = 0.0) -> Array:
-    """The deviation of one estimate in closed form: sqrt(E[g^2] - E[g]^2). Shapes: -> (patch,)."""
+    """Return the standard deviation of one estimate in closed form: sqrt(E[g^2] - E[g]^2). Shapes: -> (patch,)."""
     every = estimates(weights, reward, np.arange(len(weights)), baseline)
     mean = weights @ every
     return np.sqrt(np.maximum(weights @ every**2 - mean**2, 0.0))
@@ -124,7 +124,7 @@ def estimate_deviation(weights: Array, reward: Array, baseline: float = 0.0) -> 
 
 @dataclass(frozen=True)
 class Learning:
-    """The gradient (patch,) exactly, by estimates without and with a baseline; their deviations."""
+    """The gradient (patch,) exactly, by estimates without and with a baseline; their standard deviations."""
 
     exact: Array
     plain: Array
@@ -135,14 +135,14 @@ class Learning:
 
     @property
     def saved(self) -> float:
-        """By how much the baseline divides the total variance of one estimate."""
+        """Return the factor by which the baseline divides the total variance of one estimate."""
         return float((self.plain_deviation**2).sum() / max((self.based_deviation**2).sum(), 1e-300))
 
 
-def learning(weights: Array, reward: Array, drawn: NDArray[np.int64]) -> Learning:
-    """All that the step on learning shows; the baseline is the expected reward J."""
+def learning(weights: Array, reward: Array, samples: NDArray[np.int64]) -> Learning:
+    """Return the exact gradient and both estimates of it; the baseline is the expected reward J."""
     baseline = float(weights @ reward)
-    plain, based = (estimates(weights, reward, drawn, b).mean(0) for b in (0.0, baseline))
+    plain, based = (estimates(weights, reward, samples, b).mean(0) for b in (0.0, baseline))
     return Learning(
         gradient(weights, reward),
         plain,
@@ -155,18 +155,17 @@ def learning(weights: Array, reward: Array, drawn: NDArray[np.int64]) -> Learnin
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Patches (24, side, side, 3), their mean colours V (24, 3), weights (24,), draws, and both gradients.
+    """Patches (24, side, side, 3), their mean colours V (24, 3), weights (24,), samples, and both gradients.
 
-    The reward is w . v; `automatic` and `argmax` are what automatic differentiation says of the soft read
-    and of the
-    patch with the largest score.
+    The reward is w . v; `automatic` and `argmax` are the automatic gradients of the soft read and of the patch with the largest
+    score.
     """
 
     patches: Array
     values: Array
     scores: Array
     weights: Array
-    drawn: NDArray[np.int64]
+    samples: NDArray[np.int64]
     near: Running
     w: Array
     learning: Learning
@@ -175,7 +174,7 @@ class Data:
 
 
 def both(patches: Array, query: int, beta: float, draws: int, lot: int, w: Array) -> Data:
-    """The soft read and `draws` hard ones of the patches (patch, side, side, 3), of which `query` asks."""
+    """Return the soft read and `draws` hard ones of the patches (patch, side, side, 3); patch `query` is the query."""
     values = patches.mean((1, 2))
     scores = scores_by_colour(values, query, beta)
     weights = softmax(scores)

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on soft and hard attention."""
+"""Settings of the exhibit on soft and hard attention."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, pills, seed_input, segmented, slider, url_only
 
 DRAWS = (1, 10, 50, 200, 1000, 5000)
-WANTED = {
+REWARDS = {
     "brighter": (1.0, 1.0, 1.0),
     "redder": (1.0, -0.5, -0.5),
     "greener": (-0.5, 1.0, -0.5),
@@ -18,10 +18,10 @@ WANTED = {
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """The patch that asks, how sharp the weights are, how many draws, what is wanted, and which lot."""
+    """The patch that is the query, the inverse temperature, the number of samples, the reward, and the seed."""
 
     asks: int = knob(13, url_only(state.whole_number(0, 23)))
     beta: int = knob(30, slider("Inverse temperature β (0: uniform; 100: almost one patch)", 0, 100))
     draws: int = knob(200, segmented("Draws", DRAWS, lambda n: f"{n:,}", width=1))
-    wanted: str = knob("brighter", pills("What should be read", tuple(WANTED), width=1))
+    wanted: str = knob("brighter", pills("What should be read", tuple(REWARDS), width=1))
     draw: int = knob(0, seed_input())

@@ -28,7 +28,7 @@ MARKS = {"a_i": "how clear a patch is", "v_i": "the mean colour of a patch", "z"
 
 
 def guess(params: Params, data: maths.Data) -> Folds:
-    """What is the mean of many draws like? Asked before any read is shown."""
+    """Ask for the limit of the mean of many samples, then draw the reads."""
     means = {
         "The soft mix of all patches": maths.soft_read(data.weights, data.values),
         "The one patch with the largest weight": data.values[int(data.weights.argmax())],
@@ -50,9 +50,9 @@ def guess(params: Params, data: maths.Data) -> Folds:
     titles = (
         "soft",
         "one draw",
-        "the mean" if exhibit_parts.presenting() else f"mean of {len(data.drawn):,}",
+        "the mean" if exhibit_parts.presenting() else f"mean of {len(data.samples):,}",
     )
-    images = (_soft(data), data.patches[data.drawn[0]], data.patches[data.drawn].mean(0))
+    images = (_soft(data), data.patches[data.samples[0]], data.patches[data.samples].mean(0))
     with _harbour(params, data):
         _reads([(title, image if told else None) for title, image in zip(titles, images, strict=True)])
     page_parts.summary(_heaviest(params, data) if told else " ")
@@ -60,7 +60,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
 
 
 def soft(params: Params, data: maths.Data) -> Folds:
-    """The blend of all patches."""
+    """Draw the blend of all patches."""
     with _harbour(params, data):
         _reads([("soft", _soft(data))])
     page_parts.summary(_heaviest(params, data))
@@ -68,8 +68,8 @@ def soft(params: Params, data: maths.Data) -> Folds:
 
 
 def hard(params: Params, data: maths.Data) -> Folds:
-    """One patch, drawn and framed, beside the blend."""
-    place = int(data.drawn[0])
+    """Draw one sampled patch, framed, beside the blend."""
+    place = int(data.samples[0])
     with _harbour(params, data, framed=place):
         _reads([("soft", _soft(data)), (f"hard: {NAMES[place]}", data.patches[place])])
     page_parts.summary(
@@ -83,10 +83,10 @@ def hard(params: Params, data: maths.Data) -> Folds:
 
 
 def many(params: Params, data: maths.Data) -> Folds:
-    """The mean of many draws, and how it nears the blend."""
-    near, n, low = data.near, len(data.drawn), exhibit_parts.presenting()
+    """Draw the mean of many samples, and its distance from the blend."""
+    near, n, low = data.near, len(data.samples), exhibit_parts.presenting()
     with _harbour(params, data):
-        mean = data.patches[data.drawn].mean(0)
+        mean = data.patches[data.samples].mean(0)
         _reads([("soft", _soft(data)), (f"mean of {n} draw{_s(n)}", mean)], height=170 if low else 200)
         size = {"height": 200 if low else 230}
         page_parts.show(
@@ -102,8 +102,8 @@ def many(params: Params, data: maths.Data) -> Folds:
 
 
 def learning(params: Params, data: maths.Data) -> Folds:
-    """The gradients; below them: what does differentiation give for the patch with the largest score?"""
-    learned, n = data.learning, len(data.drawn)
+    """Draw the gradients; below them ask what differentiation gives for the patch with the largest score."""
+    learned, n = data.learning, len(data.samples)
     names, exact, rows = gradients(data)
     with _harbour(params, data):
         size = {"columns": 1, "height": 340} if exhibit_parts.presenting() else {}
@@ -140,7 +140,7 @@ def learning(params: Params, data: maths.Data) -> Folds:
 
 
 def thing(place: int) -> str:
-    """A patch by its name and the part of the picture that fills most of it."""
+    """Return a patch by its name and the part of the picture that fills most of it."""
     shares = HARBOUR.shares(ROWS, COLUMNS)[place]
     return f"{NAMES[place]}, {HARBOUR.parts[int(shares.argmax())]}"
 
@@ -148,8 +148,8 @@ def thing(place: int) -> str:
 def gradients(
     data: maths.Data, most: int = 6
 ) -> tuple[list[str], maths.Array, list[tuple[str, maths.Array, maths.Array]]]:
-    """The scores with the largest derivatives: names, exact values, both estimates and their errors."""
-    learned, root = data.learning, np.sqrt(len(data.drawn))
+    """Return the scores with the largest derivatives: names, exact values, both estimates and their standard errors."""
+    learned, root = data.learning, np.sqrt(len(data.samples))
     order = np.argsort(-np.abs(learned.exact), kind="stable")[:most]
     rows = [
         ("REINFORCE", learned.plain[order], learned.plain_deviation[order] / root),
@@ -159,9 +159,9 @@ def gradients(
 
 
 def _harbour(params: Params, data: maths.Data, framed: int | None = None) -> DeltaGenerator:
-    """The harbour, clear where the weights are large; the asking patch dotted, a drawn one framed.
+    """Draw the harbour, clear where the weights are large; the query patch is dotted, a sampled one framed.
 
-    A touched patch asks. Returns the place beside it, for what is read.
+    A touched patch becomes the query. Returns the column beside the picture, for the reads.
     """
     left, right = st.columns([1, 1] if exhibit_parts.presenting() else [3, 2], gap="medium")
     size, key, top = (HARBOUR.width, HARBOUR.height), f"{SLUG}picture", int(data.weights.argmax())
@@ -182,10 +182,10 @@ def _touch(key: str) -> None:
         state.write(**{f"{SLUG}asks": int(patch["place"])})
 
 
-def _reads(shown: Sequence[tuple[str, maths.Array | None]], height: int = 200) -> None:
-    """What is read from the picture, small; None is covered."""
-    said = f"What is read from the picture: {', '.join(title for title, _ in shown)}."
-    page_parts.show(reads(shown, height=height), f"{SLUG}reads", said)
+def _reads(images: Sequence[tuple[str, maths.Array | None]], height: int = 200) -> None:
+    """Draw the reads from the picture, small; None is covered."""
+    said = f"What is read from the picture: {', '.join(title for title, _ in images)}."
+    page_parts.show(reads(images, height=height), f"{SLUG}reads", said)
 
 
 def _soft(data: maths.Data) -> maths.Array:
@@ -204,14 +204,14 @@ def _s(n: int) -> str:
     return "s" if n > 1 else ""
 
 
-def _folds(params: Params, data: maths.Data, known: bool = True, *, learns: bool = False) -> Folds:
-    """Both reads, of the step on learning both gradients too; every patch in the table."""
+def _folds(params: Params, data: maths.Data, revealed: bool = True, *, learns: bool = False) -> Folds:
+    """Return the folds: both reads, in the step on learning both gradients too; every patch in the table."""
     learned = data.learning
-    read = {"values": data.values, "scores": data.scores, "weights": data.weights, "drawn": data.drawn}
+    read = {"values": data.values, "scores": data.scores, "weights": data.weights, "drawn": data.samples}
     grown = {"gradient": learned.exact, "reinforce": learned.plain, "with_baseline": learned.based}
 
     def table() -> pd.DataFrame:
-        drawn = np.bincount(data.drawn, minlength=len(NAMES)) / len(data.drawn)
+        drawn = np.bincount(data.samples, minlength=len(NAMES)) / len(data.samples)
         columns = {"score": data.scores, "weight": data.weights, "share of the draws": drawn}
         columns |= dict(zip(("gradient", "REINFORCE", "with a baseline"), grown.values(), strict=True))
         return pd.DataFrame(columns, index=list(NAMES)).round(5).rename_axis("patch")
@@ -221,12 +221,12 @@ def _folds(params: Params, data: maths.Data, known: bool = True, *, learns: bool
         if learns:
             _both_gradients(data)
 
-    return Folds(table, read | grown, known=known, more=explained)
+    return Folds(table, read | grown, known=revealed, more=explained)
 
 
 def _both_reads(params: Params, data: maths.Data) -> None:
-    top, n = int(data.weights.argmax()), len(data.drawn)
-    read, mean = data.weights @ data.values, data.values[data.drawn].mean(0)
+    top, n = int(data.weights.argmax()), len(data.samples)
+    read, mean = data.weights @ data.values, data.values[data.samples].mean(0)
     page_parts.equation(r"s_i = -\beta \lVert v_i - v_q \rVert^2, \qquad a = \mathrm{softmax}(s)")
     said = (
         f"Patch {NAMES[top]}: s = {data.scores[top]:.3f}, a = {data.weights[top]:.4f}, "
@@ -241,7 +241,7 @@ def _both_reads(params: Params, data: maths.Data) -> None:
 
 
 def _both_gradients(data: maths.Data) -> None:
-    learned, root = data.learning, np.sqrt(len(data.drawn))
+    learned, root = data.learning, np.sqrt(len(data.samples))
     place = int(np.abs(learned.exact).argmax())
     plain, based = learned.plain_deviation[place], learned.based_deviation[place]
     equation_view.show("softmax.gradient", SLUG)
@@ -254,6 +254,6 @@ def _both_gradients(data: maths.Data) -> None:
         f"Patch {NAMES[place]}: a = {data.weights[place]:.4f}, f = {data.values[place] @ data.w:.4f}, "
         f"J = b = {learned.baseline:.4f}: exactly {learned.exact[place]:.5f}. "
         f"The standard deviation of one draw is {plain:.4f} without a baseline and {based:.4f} with it; "
-        f"that of the mean of {len(data.drawn):,} is {plain / root:.5f} and {based / root:.5f}."
+        f"that of the mean of {len(data.samples):,} is {plain / root:.5f} and {based / root:.5f}."
     )
     st.text(true_minus(said))

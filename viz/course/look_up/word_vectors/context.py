@@ -1,4 +1,4 @@
-"""One vector a word, or a mix of those before it: a word in two sentences, and what a word remembers."""
+"""One vector per word, or a mix of those before it: a word in two sentences, and the words that one word attends to."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ from viz.shell import links, state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 ROWS = {SENTENCES[0]: 3, SENTENCES[1]: 7}
-"""The word that is asked first: chasing, and it."""
+"""The word of the first question: chasing, and it."""
 
 
 def one_vector(params: Params, data: Model) -> Folds:
-    """The same word in two sentences: one row of the table, two vectors in a model that looks around."""
+    """Draw the cosine of one word's vectors in two sentences, layer by layer: one row of the table, two vectors in a contextual
+    model."""
     same = word_vectors.alike(_run(params.one), _run(params.two), params.word)
     word, first, last, layers = visible(params.word.strip()), float(same[0]), float(same[-1]), len(same) - 2
     told = exhibit_parts.predict_number(
@@ -67,7 +68,7 @@ def one_vector(params: Params, data: Model) -> Folds:
 
 
 def remember(params: Params, data: Model) -> Folds:
-    """One row of a causal head: which earlier words it weighs, and the mix of their vectors."""
+    """Draw one row of a causal head: its weights on the earlier words, and the mix of their vectors."""
     run = _run(params.text)
     names = [visible(word.text) for word in run.side.words]
     if len(names) < 2:
@@ -124,7 +125,7 @@ def remember(params: Params, data: Model) -> Folds:
 
 
 def opening() -> tuple[int, int]:
-    """The head that looks back most sharply in the two sentences of the documents."""
+    """Return the head that looks back most sharply in the two sentences of the sources."""
     runs = [default().run(RunRequest(READER, text, keep=("*.pattern",))) for text in SENTENCES]
     far = masks.looks_back([run.attention("causal").weights for run in runs])
     layer, head = np.unravel_index(far.argmax(), far.shape)
@@ -132,7 +133,7 @@ def opening() -> tuple[int, int]:
 
 
 def _head(run: Run) -> tuple[int, int]:
-    """Layer and head that travel from page to page, or those of the opening."""
+    """Return layer and head of the selection, or those of the opening."""
     first, config = engine_client.submit("word_vectors.opening", opening, 500), run.model.config
     layer = state.read("layer", first[0], state.one_of(range(config.n_layers)))
     return layer, state.read("head", first[1], state.one_of(range(config.n_heads)))
@@ -142,15 +143,17 @@ def _run(text: str) -> Run:
     return engine_client.run(READER, text, keep=("embed.*", "layer.*.resid_*", "*.pattern", "*.allowed"))
 
 
-def _heads(weights: np.ndarray, row: int, names: list[str], chosen: tuple[int, int], known: bool) -> None:
-    """All heads side by side: how much of this row's weight each gives to one earlier word."""
+def _heads(
+    weights: np.ndarray, row: int, names: list[str], head_in_view: tuple[int, int], revealed: bool
+) -> None:
+    """Draw the weight that each head gives from this row to one earlier word."""
     layers, count = weights.shape[:2]
     left, right = st.columns(2)
     with left:
-        controls.select("Layer", range(layers), "layer", chosen[0])
+        controls.select("Layer", range(layers), "layer", head_in_view[0])
     with right:
-        controls.select("Head", range(count), "head", chosen[1])
-    if not known:
+        controls.select("Head", range(count), "head", head_in_view[1])
+    if not revealed:
         st.text("Guess first: the heads would give the answer away.")
         return
     names = names[: row + 1]
@@ -158,7 +161,7 @@ def _heads(weights: np.ndarray, row: int, names: list[str], chosen: tuple[int, i
     to = names.index(st.selectbox(asked, names, index=min(1, row), key=key))
     shares = weights[:, :, row, to]
     page_parts.show(
-        marks.cells(pd.DataFrame(shares), percent, x="head", y="layer", highlighted=chosen),
+        marks.cells(pd.DataFrame(shares), percent, x="head", y="layer", highlighted=head_in_view),
         f"{SLUG}.heads",
         f"How much weight each head gives from {names[row]} to {names[to]}.",
     )

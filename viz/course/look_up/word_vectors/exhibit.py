@@ -1,4 +1,4 @@
-"""Word vectors: king - man + woman, one vector a word, and the mix that attention makes of them."""
+"""Word vectors: king - man + woman, one vector per word, and the mix that attention makes of them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> Model:
-    """The table of vectors that ships; each step computes what it shows, for each has words of its own."""
+    """Return the model with the shipped table of vectors; each step computes its own numbers, because each has words of its
+    own."""
     return core.serving.engine.default().open(MODEL)
 
 
 def thumbnail() -> str:
-    """The map of the sum that the page opens with."""
+    """Draw the map of the opening sum."""
     found = sums.added(Params(), compute(Params()))
     return thumbs.points(found.map, marked=(len(found.map) - 1,))
 
 
 NEAREST = dict(zip(READY, ("queen", "queen", "sister", "played", "came", "children"), strict=True))
-"""The word that each ready-made sum is meant to give."""
+"""The expected result of each ready-made sum."""
 
 
 def _run(text: str) -> Run:
@@ -38,31 +39,34 @@ def _run(text: str) -> Run:
 
 
 def _by_hand(params: Params, _: Model) -> bool:
-    """Whether the sum in the plane leads to queen."""
+    """Check that the sum in the plane leads to queen."""
     return sums.answer(places(params.points))[0] == "queen"
 
 
 def _nearest(params: Params, data: Model) -> bool:
-    """Whether the sum gives the word that it is meant to give, among five words that can be told apart."""
+    """Check that the sum gives the expected word, among five options with different cosines."""
     found = sums.added(params, data)
-    return found.nearest[0] == NEAREST[params.a, params.b, params.c] and len(sums.offered(found, data)) == 5
+    return (
+        found.nearest[0] == NEAREST[params.a, params.b, params.c]
+        and len(sums.answer_options(found, data)) == 5
+    )
 
 
 def _one_arrow(params: Params, data: Model) -> bool:
-    """Whether both arrows of the map are one, and the map keeps at least two fifths of the differences."""
+    """Check that both arrows of the map are equal, and that the map keeps at least two fifths of the differences."""
     found = sums.added(params, data)
     apart = (found.map[0] - found.map[1]) - (found.map[-1] - found.map[2])
     return bool(np.abs(apart).max() < 1e-4 and found.share >= 0.4)
 
 
 def _drift(params: Params, _: Model) -> bool:
-    """Whether the two vectors of the word are one in the table, and clearly two after the last layer."""
+    """Check that the two vectors of the word are equal in the table, and clearly different after the last layer."""
     same = word_vectors.alike(_run(params.one), _run(params.two), params.word)
     return bool(same[0] > 0.9999 and same[-1] < 0.9)
 
 
 def _mix(params: Params, _: Model) -> bool:
-    """Whether the mix is the vector of no word: every weight and every cosine stays below 0.9."""
+    """Check that the mix is the vector of no word: every weight and every cosine is below 0.9."""
     run = _run(params.text)
     layer, head = context.opening()
     found = word_vectors.mixed(run, layer, head, context.ROWS[params.text])

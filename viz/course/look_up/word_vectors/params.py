@@ -1,4 +1,4 @@
-"""What can be set on word vectors: places by hand, three words of a sum, two sentences, one more."""
+"""Settings of the exhibit on word vectors: positions of words in the plane, three words of a sum, two sentences, one more."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BANKS = {"one": "One sentence", "two": "Another sentence", "word": "A word in bo
 
 
 def places(raw: str) -> vectors_link.Vectors:
-    """The places of the words by hand; raises Unusable for others."""
+    """Parse the positions of the words in the plane; raise Unusable for others."""
     found = vectors_link.vectors(raw, vectors_link.LIMIT)
     if len(found) != len(NAMES) or len(found[0]) != 2:
         raise state.Unusable(f"It must be {len(NAMES)} places x,y.")
@@ -43,12 +43,12 @@ def places(raw: str) -> vectors_link.Vectors:
 
 
 def on_plane(raw: str) -> str:
-    """The rule of the link for where the words stand."""
+    """Check the positions of a link and return them as text."""
     return vectors_link.pack(places(raw))
 
 
 def _sum(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
-    """Three boxes for words, and ready-made sums."""
+    """Draw three boxes for words, and ready-made sums."""
     for column, (field, label) in zip(st.columns(3), TERMS.items(), strict=True):
         with column:
             controls.text(label, names(field), getattr(Params, field))
@@ -59,7 +59,7 @@ def _sum(name: str, opening: str, params: Params, names: Callable[[str], str]) -
 
 
 def _banks(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
-    """Two sentences and a word of both, which needs less room."""
+    """Draw boxes for two sentences and for a word of both, which needs less space."""
     for column, (field, label) in zip(st.columns([3, 3, 1]), BANKS.items(), strict=True):
         with column:
             controls.text(
@@ -68,13 +68,13 @@ def _banks(name: str, opening: str, params: Params, names: Callable[[str], str])
 
 
 def _boxes(draw: Callable[..., None]) -> Any:
-    """A row of boxes, drawn as the control of the first."""
+    """Return a control that draws a row of boxes, for the first of their settings."""
     return Control(draw, lambda opening: readable_part)
 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """`points`: where words stand by hand. `row`: the word that remembers, -1 for the usual."""
+    """`points`: positions of the words in the plane. `row`: the word that attends, -1 for the default."""
 
     points: str = knob(vectors_link.pack(OPENING), url_only(on_plane))
     a: str = knob(READY[0][0], _boxes(_sum))

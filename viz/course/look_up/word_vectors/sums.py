@@ -27,7 +27,7 @@ OTHERS = [i for i in range(len(NAMES)) if i not in (*PLUS, *MINUS)]
 
 
 def by_hand(params: Params, data: Model) -> Folds:
-    """The toy table of the documents: guess, then drag."""
+    """Draw the toy table of the sources: first the guess, then words to drag."""
     raw = state.read(f"{SLUG}.asked", params.points, on_plane)
     asked = places(raw)
     best, (x, y) = answer(asked)
@@ -77,13 +77,13 @@ def by_hand(params: Params, data: Model) -> Folds:
 
 
 def trained(params: Params, data: Model) -> Folds:
-    """The nearest words to a - b + c of the visitor's own."""
+    """Draw the words nearest to the visitor's a - b + c."""
     found = added(params, data)
     near = [visible(word) for word in found.nearest[:SHOWN]]
     told = exhibit_parts.predict(
         f"{SLUG}.trained",
         f"{_terms(found)}: which of these words is nearest among the trained vectors?",
-        dict(sorted(offered(found, data).items())),
+        dict(sorted(answer_options(found, data).items())),
         near[0],
         f"Its cosine with the sum is {found.cosines[0]:.3f}, that of “{near[1]}” {found.cosines[1]:.3f}.",
     )
@@ -103,9 +103,9 @@ def trained(params: Params, data: Model) -> Folds:
     return _folds(found, told)
 
 
-def offered(found: word_vectors.Sum, data: Model) -> dict[str, float]:
+def answer_options(result: word_vectors.Sum, data: Model) -> dict[str, float]:
     """Return the nearest word and four near ones, with their cosines: frequent words, none level with the nearest."""
-    best, *others = zip(found.nearest, found.cosines.tolist(), strict=True)
+    best, *others = zip(result.nearest, result.cosines.tolist(), strict=True)
     known = [
         (word, cosine)
         for word, cosine in others
@@ -115,7 +115,7 @@ def offered(found: word_vectors.Sum, data: Model) -> dict[str, float]:
 
 
 def on_the_map(params: Params, data: Model) -> Folds:
-    """The words in play as places of a plane."""
+    """Draw the words of the sum as points of a plane."""
     found = added(params, data)
     a, b, c = map(visible, found.terms)
     best = found.names.index(found.nearest[0])
@@ -134,39 +134,39 @@ def on_the_map(params: Params, data: Model) -> Folds:
 
 
 def added(params: Params, data: Model) -> word_vectors.Sum:
-    """a - b + c on the vectors that ship."""
+    """Return a - b + c on the shipped vectors."""
     three = (params.a, params.b, params.c)
     return engine_client.submit((SLUG, *three), lambda: word_vectors.add(data, *three, n=40), 400)
 
 
 def to_the_card() -> None:
-    """A link to what is known of the vectors."""
+    """Draw a link to the training and accuracy of the vectors."""
     links.page_link("models", "How these vectors were trained, and how often such sums are right")
 
 
-def answer(at: vectors_link.Vectors) -> tuple[str, np.ndarray]:
-    """Return the nearest of the other words, and where the sum leads."""
-    target = np.array(at[PLUS[0]]) - np.array(at[MINUS[0]]) + np.array(at[PLUS[1]])
-    far = [float(np.hypot(*(np.array(at[i]) - target))) for i in OTHERS]
+def answer(positions: vectors_link.Vectors) -> tuple[str, np.ndarray]:
+    """Return the nearest of the other words, and the vector of the sum."""
+    target = np.array(positions[PLUS[0]]) - np.array(positions[MINUS[0]]) + np.array(positions[PLUS[1]])
+    far = [float(np.hypot(*(np.array(positions[i]) - target))) for i in OTHERS]
     return NAMES[OTHERS[int(np.argmin(far))]], target
 
 
-def _terms(found: word_vectors.Sum) -> str:
-    a, b, c = map(visible, found.terms)
+def _terms(result: word_vectors.Sum) -> str:
+    a, b, c = map(visible, result.terms)
     return f"{a} − {b} + {c}"
 
 
-def _folds(found: word_vectors.Sum, known: bool = True) -> Folds:
-    best = "".join(letter for letter in found.nearest[0] if letter.isalpha()) or "?"
+def _folds(result: word_vectors.Sum, revealed: bool = True) -> Folds:
+    best = "".join(letter for letter in result.nearest[0] if letter.isalpha()) or "?"
     return Folds(
-        {"word": found.nearest[:SHOWN], "cosine": found.cosines[:SHOWN]},
-        {"cosines": found.cosines[:SHOWN], "map": found.map},
+        {"word": result.nearest[:SHOWN], "cosine": result.cosines[:SHOWN]},
+        {"cosines": result.cosines[:SHOWN], "map": result.map},
         {},
-        known,
+        revealed,
         {"vectors.analogy": {}, "vectors.cosine": {}},
         (
             r"\hat a - \hat b + \hat c, \qquad \hat x = x / \lVert x \rVert",
-            rf"\cos(a - b + c,\; \text{{{best}}}) = {found.cosines[0]:.4f}",
+            rf"\cos(a - b + c,\; \text{{{best}}}) = {result.cosines[0]:.4f}",
         ),
         aside=to_the_card,
     )

@@ -1,4 +1,4 @@
-"""Alignment: for each word that it writes a recurrent translator weighs all source words anew."""
+"""Alignment: for each word that it writes, a recurrent translator weights all source words."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> maths.Data:
-    """The sentence through the translator that asks as chosen; where it is missing, through the other."""
+    """Return the run of the sentence through the translator that asks with the chosen state; where it is missing, through the
+    other."""
     return maths.translated(params.model, params.text)
 
 
 def thumbnail() -> str:
-    """The alignment of the sentence that the page opens with."""
+    """Draw the alignment matrix of the sentence that the page opens with."""
     return thumbs.cells(compute(Params()).weights)
 
 
 def _clear(_: Params, data: maths.Data) -> bool:
-    """Whether the word in question has a fifth more weight than the next one."""
+    """Check that the largest weight of the row in question is at least 1.2 times the second."""
     first, second = np.sort(data.weights[maths.telling(data)])[::-1][:2]
     return bool(first >= 1.2 * second)
 
 
 def _diagonal(_: Params, data: maths.Data) -> bool:
-    """Whether the rows of a sentence of five words or more point further right as one goes down."""
+    """Check that in a sentence of five words or more the attended position grows with the row (rank correlation at least 0.8)."""
     rows = data.weights[:-1].astype(np.float64)
     return len(rows) < 5 or spearman(np.arange(len(rows)), rows @ np.arange(rows.shape[1])) >= 0.8
 
 
 def _needed(params: Params, data: maths.Data) -> bool:
-    """Whether a sentence of five words or more comes out otherwise with every score 0."""
-    return len(data.written) < 6 or maths.even(params.model, params.text)[0] != data.text
+    """Check that a sentence of five words or more is translated differently with every score 0."""
+    return len(data.written_tokens) < 6 or maths.even(params.model, params.text)[0] != data.text
 
 
 def _asks(params: Params, data: maths.Data) -> bool:
-    """Whether the query is the state that the model was trained to ask with, and not the other one."""
+    """Check that the query equals the state that the model was trained to ask with, and differs from the other."""
     used, other = (data.before, data.now) if params.asks == "before" else (data.now, data.before)
     return used < 1e-6 < 0.1 < other
 
@@ -71,7 +72,11 @@ EXHIBIT = Exhibit(
             },
         ),
         Step(steps.matrix, SET, promises={"the diagonal has a rank correlation of at least 0.8": _diagonal}),
-        Step(steps.without, SET, promises={"with every score the same it writes something else": _needed}),
+        Step(
+            steps.without_attention,
+            SET,
+            promises={"with every score the same it writes something else": _needed},
+        ),
         Step(steps.who_asks, SET, promises={"each model asks with its own state": _asks}),
     ),
     presets=(*({"text": text} for text in SENTENCES[1:]), {"asks": "now"}),

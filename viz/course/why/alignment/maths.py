@@ -1,5 +1,4 @@
-"""What a recurrent translator with attention leaves of a sentence: who asks the source, what its weights
-do."""
+"""Arrays of a recurrent translator with attention: which state is the query, its scores, weights and contexts."""
 
 from __future__ import annotations
 
@@ -20,11 +19,11 @@ EVEN = edits.Uniform("decoder.attn.scores")
 LONGEST = 26
 ATTENTION, STATE = "decoder.attn", "decoder.layer.{}.hidden"
 NEEDED = ("encoder.*hidden", "decoder.start.layer.*.hidden", "decoder.layer.*.hidden", "decoder.attn.*")
-"""What a run has to keep for the functions here."""
+"""Names of the values that a run must record for the functions here."""
 
 
 def states(run: Run) -> tuple[Array, Array]:
-    """The decoder's top states before and after each step: s_{t-1} and s_t, both (step, d_model)."""
+    """Return the decoder's top states before and after each step: s_{t-1} and s_t, both (step, d_model)."""
     top = run.model.config.n_layers - 1
     now = run.trace[STATE.format(top)]
     first = run.trace[f"decoder.start.layer.{top}.hidden"]
@@ -32,7 +31,7 @@ def states(run: Run) -> tuple[Array, Array]:
 
 
 def who_asks(run: Run) -> tuple[float, float]:
-    """The largest difference between the query that was used and s_{t-1}, and between it and s_t.
+    """Return the largest difference between the query and s_{t-1}, and between the query and s_t.
 
     One of the two is 0: Bahdanau et al. 2015 ask with s_{t-1}, Luong et al. 2015 with s_t.
 
@@ -46,8 +45,7 @@ def who_asks(run: Run) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Split:
-    """The additive score of one step in both ways of writing it, each (key,), in float64; `width` is that
-    of tanh's input."""
+    """Additive scores of one step in both ways of writing them, each (key,), in float64; `width` is the size of tanh's input."""
 
     stacked: Array
     parted: Array
@@ -55,8 +53,8 @@ class Split:
 
 
 def split_score(run: Run, step: int) -> Split | None:
-    """v . tanh(W [s; h_j]) and v . tanh(W_1 s + W_2 h_j) with W = [W_1 W_2]: equal (Bahdanau et al. 2015,
-    appendix A.1.2).
+    """Return v . tanh(W [s; h_j]) and v . tanh(W_1 s + W_2 h_j) with W = [W_1 W_2]: equal (Bahdanau et al. 2015, appendix
+    A.1.2).
 
     None where the model scores otherwise.
     """
@@ -77,7 +75,7 @@ def split_score(run: Run, step: int) -> Split | None:
 
 
 def slopes(weights: Array) -> Array:
-    """d a_j / d s_k = diag(a) - a a^T: how each weight answers to each score, (key, key).
+    """Return d a_j / d s_k = diag(a) - a a^T: the derivative of each weight by each score, (key, key).
 
     >>> slopes(np.array([0.5, 0.5])).tolist()
     [[0.25, -0.25], [-0.25, 0.25]]
@@ -105,7 +103,7 @@ class Data:
 
     model: str
     words: tuple[str, ...]
-    written: tuple[str, ...]
+    written_tokens: tuple[str, ...]
     text: str
     ahead: Array
     back: Array
@@ -118,14 +116,14 @@ class Data:
 
 
 def usable(name: str) -> bool:
-    """Whether a model is here and in order."""
+    """Return whether a model is installed and loads without an error."""
     entry = default().entry(name)
     return bool(entry and entry.ok)
 
 
 def translated(model: str, text: str) -> Data:
-    """What a run with attention leaves. Errors: InputError for more pieces than can be drawn, before the
-    run."""
+    """Run a translator on a text and return its states, scores and weights. Errors: InputError, before the run, for more than
+    LONGEST tokens."""
     n = len(default().open(model).tokenizer.encode(text).ids)
     if n > LONGEST:
         rule = f"This page draws sentences of up to {LONGEST}."
@@ -141,7 +139,7 @@ def translated(model: str, text: str) -> Data:
     return Data(
         model=run.model.name,
         words=tuple(token.removeprefix(" ") or token for token in found.keys),
-        written=tuple(token.removeprefix(" ") or token for token in found.queries),
+        written_tokens=tuple(token.removeprefix(" ") or token for token in found.queries),
         text=run.target_text or "",
         ahead=ahead,
         back=back,
@@ -155,24 +153,26 @@ def translated(model: str, text: str) -> Data:
 
 
 def even(model: str, text: str) -> tuple[str, Array, float]:
-    """The same model with every score 0: what it writes, its weights, how far c_i is from the mean of the
-    h_j."""
+    """Run the model with every score 0. Return its translation, its weights (query key) and the largest distance of a c_i from
+    the mean of the h_j."""
     run = default().run(RunRequest(model, text, keep=NEEDED, edits=(EVEN,)))
     off = np.abs(run.trace["decoder.attn.context"] - run.trace["encoder.layer.0.hidden"].mean(0)).max()
     return run.target_text or "", run.trace["decoder.attn.pattern"][0], float(off)
 
 
 def one_vector(text: str) -> str | None:
-    """What the network with one vector writes; None where it is not here."""
+    """Return the translation of the network with one context vector; None where it is not installed."""
     if not usable(ONE_VECTOR):
         return None
     return default().run(RunRequest(ONE_VECTOR, text, keep=())).target_text
 
 
 def telling(data: Data) -> int:
-    """The row to ask about: the written word with the largest weight on a source word at another place;
-    never END."""
-    rows = range(len(data.written) - 1) or range(1)
-    letters = [row for row in rows if any(letter.isalpha() for letter in data.written[row])] or list(rows)
+    """Return the row for the question: the written word with the largest weight on a source word at another position; never
+    END."""
+    rows = range(len(data.written_tokens) - 1) or range(1)
+    letters = [row for row in rows if any(letter.isalpha() for letter in data.written_tokens[row])] or list(
+        rows
+    )
     crossing = [row for row in letters if int(data.weights[row].argmax()) != row]
     return max(crossing or letters, key=lambda row: float(data.weights[row].max()))

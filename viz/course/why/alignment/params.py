@@ -1,4 +1,4 @@
-"""What can be set on alignment: the English sentence, and by which state the source is asked."""
+"""Settings of the exhibit on alignment: the English sentence, and the decoder state that is the query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SENTENCES = (
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose."""
+    """Settings that a visitor chooses and a link holds."""
 
     text: str = knob(
         SENTENCES[0],
@@ -35,5 +35,5 @@ class Params(Knobs):
 
     @property
     def model(self) -> str:
-        """The translator that asks as chosen; where that one is missing, the other."""
+        """Return the translator that asks with the chosen state; where it is missing, the other."""
         return ASKERS[self.asks] if usable(ASKERS[self.asks]) else ASKERS["before"]

@@ -31,7 +31,7 @@ AXIS = ("written", "read")
 def guess(params: Params, data: maths.Data) -> Folds:
     """Ask for the source word with the largest weight while one word is written."""
     row, keys = maths.telling(data), distinct(data.words)
-    weights, word, so_far = data.weights[row], data.written[row], " ".join(data.written[:row])
+    weights, word, so_far = data.weights[row], data.written_tokens[row], " ".join(data.written_tokens[:row])
     most, after = np.argsort(weights)[::-1][:2] if len(keys) > 1 else (0, 0)
     told = exhibit_parts.predict(
         f"{SLUG}.first",
@@ -41,14 +41,14 @@ def guess(params: Params, data: maths.Data) -> Folds:
         f"It gives {percent(weights[most])} to “{data.words[most]}” and {percent(weights[after])} to "
         f"“{data.words[after]}”. No dictionary was given: the weights were learned from pairs of sentences alone.",
     )
-    n, m = len(data.words), len(data.written)
+    n, m = len(data.words), len(data.written_tokens)
     upto = m if told else row
     words_view(
         data.weights[:upto] if upto else np.zeros((1, n)),
-        data.written[:upto] or ("START",),
+        data.written_tokens[:upto] or ("START",),
         data.words,
         key=f"{SLUG}.words.{'all' if told else 'part'}",
-        targets=[(written, i) for i, written in enumerate(data.written[:upto])],
+        targets=[(written, i) for i, written in enumerate(data.written_tokens[:upto])],
         allowed=None if upto else np.zeros((1, n), bool),
         selected=row if told else None,
         special=((m - 1,), ()),
@@ -60,11 +60,11 @@ def guess(params: Params, data: maths.Data) -> Folds:
         said += f"{m} × {n} = {m * n}."
     else:
         said = f"{data.model} has read {n} tokens and written {row}. The rest is shown after your guess."
-    return _told(said, params, data, row, known=told)
+    return _summary_and_folds(said, params, data, row, revealed=told)
 
 
 def read(params: Params, data: maths.Data) -> Folds:
-    """The states of both directions, and the two joined."""
+    """Draw the encoder's states of both directions, and the two joined."""
     n, p = data.ahead.shape
     back, both = data.back.shape[1], data.joined.shape[1]
     lanes = [Lane(f"from the left → ({n} × {p})", data.ahead, data.words, 8)]
@@ -81,7 +81,7 @@ def read(params: Params, data: maths.Data) -> Folds:
     )
     at = n // 2
     left, right = "”, “".join(data.words[: at + 1]), "”, “".join(data.words[at:])
-    return _told(
+    return _summary_and_folds(
         f"h_{at + 1} of “{data.words[at]}”: {p} numbers computed from “{left}” and {back} computed from “{right}”, "
         f"{both} together.",
         params,
@@ -91,8 +91,8 @@ def read(params: Params, data: maths.Data) -> Folds:
 
 
 def look(params: Params, data: maths.Data) -> Folds:
-    """Scores, weights, encoder states and the context vector of one written word."""
-    written = distinct(data.written)  # the words to choose from are those of the run
+    """Draw scores, weights, encoder states and the context vector of one written word."""
+    written = distinct(data.written_tokens)  # the words to choose from are those of the run
     row = controls.pills(
         "Written word", range(len(written)), f"{SLUG}.word", maths.telling(data), written.__getitem__
     )
@@ -105,8 +105,8 @@ def look(params: Params, data: maths.Data) -> Folds:
         present_height=340,
     )
     most, total = int(weights.argmax()), float(np.exp(scores - scores.max()).sum())
-    return _told(
-        f"Writing “{data.written[row]}”: the largest score is {number(float(scores[most]))}, of "
+    return _summary_and_folds(
+        f"Writing “{data.written_tokens[row]}”: the largest score is {number(float(scores[most]))}, of "
         f"“{data.words[most]}”. "
         f"With this score subtracted from all, its weight is e^0 / {number(total, 3)} = {weights[most]:.3f}; "
         f"all {len(weights)} weights add up to {weights.sum():.3f}.",
@@ -117,12 +117,12 @@ def look(params: Params, data: maths.Data) -> Folds:
 
 
 def matrix(params: Params, data: maths.Data) -> Folds:
-    """The alignment of the two sentences, row by row."""
-    m = len(data.written)
+    """Draw the alignment matrix of the two sentences, as many rows as the slider says."""
+    m = len(data.written_tokens)
     rows = state.read(f"{SLUG}.rows", m, state.whole_number(1, m)) if m > 1 else 1
     heatmap(
         data.weights[:rows],
-        data.written[:rows],
+        data.written_tokens[:rows],
         data.words,
         key=f"{SLUG}.matrix",
         axis=AXIS,
@@ -132,8 +132,8 @@ def matrix(params: Params, data: maths.Data) -> Folds:
     )
     last = data.weights[rows - 1]
     places = ", ".join(str(int(weights.argmax()) + 1) for weights in data.weights[:rows])
-    folds = _told(
-        f"{rows} of {m} rows. The newest, “{data.written[rows - 1]}”, attends most to “{data.words[int(last.argmax())]}” ({percent(last.max())}). "
+    folds = _summary_and_folds(
+        f"{rows} of {m} rows. The newest, “{data.written_tokens[rows - 1]}”, attends most to “{data.words[int(last.argmax())]}” ({percent(last.max())}). "
         f"Position with the largest weight, row by row: {places}.",
         params,
         data,
@@ -144,8 +144,8 @@ def matrix(params: Params, data: maths.Data) -> Folds:
     return folds
 
 
-def without(params: Params, data: maths.Data) -> Folds:
-    """What is written with one vector for the whole sentence, and with every score the same."""
+def without_attention(params: Params, data: maths.Data) -> Folds:
+    """Compare the translation with that of every score 0, and with that of one vector for the whole sentence."""
     room, n, cost = exhibit_parts.presenting(), len(data.words), len(params.text)
     with engine_client.many() as submit:
         key = ("alignment.even", data.model, params.text)
@@ -172,7 +172,13 @@ def without(params: Params, data: maths.Data) -> Folds:
     with left:
         trained = "As it was trained"
         heatmap(
-            data.weights, data.written, data.words, key=f"{SLUG}.with", axis=AXIS, title=trained, height=200
+            data.weights,
+            data.written_tokens,
+            data.words,
+            key=f"{SLUG}.with",
+            axis=AXIS,
+            title=trained,
+            height=200,
         )
     with right:
         rows = [str(i) for i in range(1, len(weights) + 1)]
@@ -181,7 +187,7 @@ def without(params: Params, data: maths.Data) -> Folds:
         )
         heatmap(weights, rows, data.words, key=f"{SLUG}.even", axis=AXIS, title="Every score 0", height=200)
     same = "The translation is still the same." if text == data.text else "The translation is different."
-    return _told(
+    return _summary_and_folds(
         f"With equal scores each of the {n} weights is 1 / {n} = {1 / n:.3f} and c_i is the mean of the h_j: every "
         f"word gets the same vector. {same}",
         params,
@@ -191,7 +197,7 @@ def without(params: Params, data: maths.Data) -> Folds:
 
 
 def who_asks(params: Params, data: maths.Data) -> Folds:
-    """Both trained orders side by side."""
+    """Draw the alignments of both models, one asking with s_{t-1}, one with s_t."""
     found: dict[str, maths.Data] = {}
     with engine_client.many() as submit:
         for asks, model in maths.ASKERS.items():
@@ -205,7 +211,7 @@ def who_asks(params: Params, data: maths.Data) -> Folds:
             title = f"{CALLED[asks]}: {each.model}"
             heatmap(
                 each.weights,
-                each.written,
+                each.written_tokens,
                 each.words,
                 key=f"{SLUG}.asks.{asks}",
                 axis=AXIS,
@@ -224,7 +230,7 @@ def who_asks(params: Params, data: maths.Data) -> Folds:
         f"{percent(float(each.weights.max(1).mean()))} on average."
         for asks, each in found.items()
     ]
-    return _told(" ".join(said), params, data, maths.telling(data))
+    return _summary_and_folds(" ".join(said), params, data, maths.telling(data))
 
 
 def _card() -> DeltaGenerator:
@@ -236,41 +242,49 @@ def _translation(label: str, text: str) -> None:
     st.markdown(f"{'####' if exhibit_parts.presenting() else '###'} {literal(text or '(nothing)')}")
 
 
-def _telling_error(text: str, model: str, written: str | None) -> None:
-    """That a ready-made sentence came out wrong: before a room in a few words."""
-    if written and (found := preset_checks.check_translation(text, model, written)) and not found.passed:
+def _telling_error(text: str, model: str, translation: str | None) -> None:
+    """Write that the translation of a ready-made sentence is wrong; in present mode in a few words."""
+    if (
+        translation
+        and (found := preset_checks.check_translation(text, model, translation))
+        and not found.passed
+    ):
         says = found.summary.rpartition("; ")[2] if exhibit_parts.presenting() else found.summary
         st.text(f"A telling error: {says}")
 
 
-def _told(sentence: str, params: Params, data: maths.Data, row: int, *, known: bool = True) -> Folds:
-    """The sentence of numbers, whether another model stands in, and what belongs in the folds."""
+def _summary_and_folds(
+    sentence: str, params: Params, data: maths.Data, row: int, *, revealed: bool = True
+) -> Folds:
+    """Write the sentence of numbers, say whether another model is shown instead, and return the folds."""
     page_parts.summary(sentence)
     if not maths.usable(wanted := maths.ASKERS[params.asks]):
         st.caption(f"{wanted} is not here yet. Shown instead: {maths.ASKERS['before']}.")
 
     def table() -> pd.DataFrame:
         weights = np.round(data.weights.astype(float), 4)
-        frame = pd.DataFrame(weights, index=distinct(data.written), columns=distinct(data.words))
+        frame = pd.DataFrame(weights, index=distinct(data.written_tokens), columns=distinct(data.words))
         frame["their sum"] = np.round(data.weights.sum(1), 4)
         scores = np.round(data.scores[row].astype(float), 4)
         last: Any = [*scores, None]
-        frame.loc[f"scores of {visible(data.written[row])}"] = last
+        frame.loc[f"scores of {visible(data.written_tokens[row])}"] = last
         return frame
 
     arrays = {
-        "queries": np.array(data.written),
+        "queries": np.array(data.written_tokens),
         "keys": np.array(data.words),
         "scores": data.scores,
         "weights": data.weights,
         "h": data.joined,
         "c": data.contexts,
     }
-    return Folds(table, lambda: arrays, code(params, data), known, more=lambda: _equations(params, data, row))
+    return Folds(
+        table, lambda: arrays, code(params, data), revealed, more=lambda: _equations(params, data, row)
+    )
 
 
 def _equations(params: Params, data: maths.Data, row: int) -> None:
-    """Similarity, softmax and context of one row, each line for a source word that is chosen here."""
+    """Show similarity, softmax and context of one row, for the source word that is chosen here."""
     keys = distinct(data.words)
     most = int(data.weights[row].argmax())
     key = controls.pills("Source word", range(len(keys)), f"{SLUG}.key", most, keys.__getitem__)
@@ -286,13 +300,13 @@ def _equations(params: Params, data: maths.Data, row: int) -> None:
     )
     run = _run(params, data)
     lines = cell_arithmetic(run, "alignment", 0, 0, row, key)
-    arithmetic(lines, key=f"{SLUG}.lines", words=(data.written[row], data.words[key]))
+    arithmetic(lines, key=f"{SLUG}.lines", words=(data.written_tokens[row], data.words[key]))
     _split(run, row)
     _slopes(data, row)
 
 
 def _run(params: Params, data: maths.Data) -> Run:
-    """The same run with what the arithmetic reads."""
+    """Return the same run with the values that the arithmetic needs."""
     first = engine_client.run(data.model, params.text, keep=maths.NEEDED)
     kept = dict.fromkeys((*maths.NEEDED, *cell_paths(first, "alignment", 0)))
     return engine_client.run(data.model, params.text, keep=tuple(kept))
@@ -339,7 +353,7 @@ def _slopes(data: maths.Data, row: int) -> None:
 
 
 def code(params: Params, data: maths.Data) -> str:
-    """Lines that make the numbers again."""
+    """Return lines of Python that compute the numbers of the page."""
     return (
         f"import core\n\nmodel = core.open_model({data.model!r})\nrun = model.run({params.text!r})\n"
         "print(run.target_text)\n"

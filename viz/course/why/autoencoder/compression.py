@@ -1,4 +1,4 @@
-"""A word or a letter squeezed into p numbers, and what each decoder makes of them; what is lost by p."""
+"""A word or a letter compressed into p numbers, what each decoder makes of them, and the loss by p."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ TRAINING_STEPS = 60
 
 @dataclass(frozen=True, eq=False)
 class Word:
-    """What went in, its context (p,), the word of each decoder, what is lost, how many words each names
-    right.
+    """A word's vector, its context (p,), the word of each decoder, the share of variance lost, and each decoder's share of
+    right words.
 
     `limit`: the largest number in any context. `near`: the nearest words of each list, with their cosines.
     """
@@ -31,26 +31,26 @@ class Word:
     context: Array
     limit: float
     exits: dict[str, str]
-    lost: float
+    lost_share: float
     right: dict[str, float]
     near: dict[str, list[tuple[str, float]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Letter:
-    """What went in, its context (p,), the dots of each decoder (row, column), what is lost of all letters."""
+    """A letter's dots, its context (p,), the dots of each decoder (row, column), and the share of variance lost over all
+    letters."""
 
     entry: Array
     context: Array
     limit: float
     exits: dict[str, Array]
-    lost: float
+    lost_share: float
 
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """The smallest possible loss by p, of letters and words; what learning comes to by p, its `course` at
-    one."""
+    """The smallest possible loss by p, of letters and words; the loss after learning by p, and its `course` at one p."""
 
     floors: dict[str, Array]
     learned: dict[int, float]
@@ -58,7 +58,7 @@ class Loss:
 
 
 def vectors() -> dict[str, Array]:
-    """The vectors of the exhibit's English words, from the shipped model."""
+    """Return the vectors of the exhibit's English words, from the shipped model."""
     model = default().open(MODEL)
     words = [*(concept.english for concept in concepts.taught()), *concepts.UNTAUGHT]
     return concepts.vectors(_table(), {word: model.tokenizer.encode(word).ids[0] for word in words})
@@ -83,7 +83,7 @@ def word(english: str, p: int) -> Word:
         context=context,
         limit=float(np.abs(book.contexts).max()),
         exits={name: language.says(context) for name, language in book.languages.items()},
-        lost=book.coder.lost(rows.rows),
+        lost_share=book.coder.lost_share(rows.rows),
         right={name: book.right(name) for name in book.languages},
         near=near,
     )
@@ -91,7 +91,7 @@ def word(english: str, p: int) -> Word:
 
 @lru_cache(1)
 def letter_data() -> linear_autoencoder.Data:
-    """The 26 letters, decomposed once."""
+    """Return the 26 letters with their singular value decomposition, computed once."""
     return linear_autoencoder.Data(glyphs())
 
 
@@ -104,11 +104,12 @@ def letter(name: str, p: int) -> Letter:
     for style, targets in styles().items():
         decoder = linear_autoencoder.head(contexts, targets.reshape(len(targets), -1))
         exits[style] = decoder(context).reshape(targets.shape[1:])
-    return Letter(entry, context, float(np.abs(contexts).max()), exits, coder.lost(data.rows))
+    return Letter(entry, context, float(np.abs(contexts).max()), exits, coder.lost_share(data.rows))
 
 
 def loss(p: int, draw: int) -> Loss:
-    """What is lost by the size of the context, and what learning from a random start comes to."""
+    """Compute the loss by the size of the context: the smallest possible, and after learning from a random start. `p` selects
+    the learning curve."""
     data = letter_data()
     words = linear_autoencoder.Data(np.array([v for w, v in vectors().items() if w not in concepts.UNTAUGHT]))
     trained = {size: data.trained(size, TRAINING_STEPS, draw)[1] for size in range(1, data.rank + 1)}

@@ -17,18 +17,18 @@ Array = NDArray[np.float64]
 
 LANGUAGES = ("spanish", "french", "german", "persian")
 UNTAUGHT = ("elephants", "mare", "wolves", "princess", "cottage", "stream", "hill", "ship")
-"""English words without a line in our list: no decoder was taught them, only the encoder can bring them near one."""
+"""English words that are not in our list: no decoder was fitted to them."""
 
 
 def taught() -> tuple[Concept, ...]:
-    """Our list of concepts, elephant first."""
+    """Return our list of concepts, elephant first."""
     return texts("concepts")
 
 
 def vectors(table: Array, ids: Mapping[str, int]) -> dict[str, Array]:
-    """The vector of each English word that the exhibit uses, brought to length 1: (d,) each.
+    """Return the vector of each English word that the exhibit uses, scaled to length 1: (d,) each.
 
-    table: (word, d); ids: which row is whose. A word without a row is a KeyError.
+    table: (word, d); ids: the row of each word. A word without a row is a KeyError.
     """
     words = [*(concept.english for concept in taught()), *UNTAUGHT]
     return dict(
@@ -37,7 +37,7 @@ def vectors(table: Array, ids: Mapping[str, int]) -> dict[str, Array]:
 
 
 def pairs(words: Sequence[str]) -> tuple[Array, tuple[str, ...]]:
-    """Spelling as numbers: how often each pair of neighbouring letters stands in a word, its ends marked by spaces.
+    """Count each pair of neighbouring letters in each word, its ends marked by spaces.
 
     Shapes: (word, pair), and the pairs.
 
@@ -51,18 +51,19 @@ def pairs(words: Sequence[str]) -> tuple[Array, tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """One decoder: from the context to the letter pairs of a word, and its list of words to choose the nearest from."""
+    """One decoder: from the context to the letter pairs of a word, and the list of words from which it chooses the nearest."""
 
     words: tuple[str, ...]
     spelled: Array
     head: Head
 
     def nearness(self, context: Array) -> Array:
-        """The cosine between the decoded letter pairs and those of each word, both from their mean: (word,) or (.., word)."""
+        """Return the cosine between the decoded letter pairs and those of each word, both minus their mean: (word,) or (..,
+        word)."""
         return unit_rows(self.head(context) - self.head.mean) @ unit_rows(self.spelled - self.head.mean).T
 
     def says(self, context: Array) -> str:
-        """The word of its list whose letter pairs point most nearly the same way as the decoded ones."""
+        """Return the word of the list whose letter pairs have the largest cosine with the decoded ones."""
         return self.words[int(self.nearness(context).argmax())]
 
 
@@ -79,17 +80,17 @@ class Dictionary:
 
     @cached_property
     def coder(self) -> Coder:
-        """Encoder and decoder of the vectors themselves, in closed form."""
+        """Return encoder and decoder of the vectors themselves, in closed form."""
         return self.data.best(self.p)
 
     @cached_property
     def contexts(self) -> Array:
-        """The context of each taught concept: (concept, p)."""
+        """Return the context of each concept in the list: (concept, p)."""
         return self.coder.context(self.data.rows)
 
     @cached_property
     def languages(self) -> dict[str, Language]:
-        """The four decoders on the one context."""
+        """Return the four decoders, all fitted to the same contexts."""
         found = {}
         for name in LANGUAGES:
             words = tuple(getattr(concept, name) for concept in taught())
@@ -98,7 +99,7 @@ class Dictionary:
         return found
 
     def right(self, name: str) -> float:
-        """The share of the taught concepts that this decoder names as the list does."""
+        """Return the share of the concepts for which this decoder writes the word of the list."""
         language = self.languages[name]
         said = language.nearness(self.contexts).argmax(-1)
         return float(

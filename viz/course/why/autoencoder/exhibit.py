@@ -1,4 +1,4 @@
-"""Encoder, hidden space, decoder: a concept squeezed into a few numbers, and what comes back of it."""
+"""Encoder, hidden space, decoder: a concept compressed into a few numbers, and its reconstruction."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from viz.course.why.autoencoder.params import Params
 
 
 def compute(params: Params) -> compression.Word:
-    """The word in p numbers, and what every language writes from them. Errors: InputError for an unknown
-    one."""
+    """Return the word in p numbers, and the word of every decoder. Errors: InputError for an unknown word."""
     return compression.word(params.word, params.p)
 
 
 def thumbnail() -> str:
-    """An R as it comes back from eight numbers."""
+    """Draw an R as it is reconstructed from eight numbers."""
     return thumbs.cells(np.clip(compression.letter("R", 8).exits["plain"], 0, 1))
 
 
 def _in_all_languages(params: Params, data: compression.Word) -> bool:
-    """Whether elephant is right in Spanish, French, German and Persian."""
+    """Check that elephant is right in Spanish, French, German and Persian."""
     elephant = next(concept for concept in concepts.taught() if concept.english == "elephant")
     return params.word not in ("elephant", "elephants") or all(
         data.exits[language] == getattr(elephant, language) for language in concepts.LANGUAGES
@@ -30,18 +29,18 @@ def _in_all_languages(params: Params, data: compression.Word) -> bool:
 
 
 def _fewer_are_too_few(params: Params, data: compression.Word) -> bool:
-    """Whether half of the numbers give another French word."""
+    """Check that half of the numbers give another French word."""
     return compression.word(params.word, params.p // 2).exits["french"] != data.exits["french"]
 
 
 def _learned(params: Params, _: object) -> bool:
-    """Whether learning comes within a tenth of a percent of the smallest loss, at every size; p numbers lose 10 to 20%."""
+    """Check that the loss after learning is within 0.1 percentage points of the smallest possible, at every size."""
     found, floor = compression.loss(params.p, params.draw), compression.letter_data().floor()
     return max(abs(found.learned[p] - floor[p]) for p in found.learned) < 1e-3
 
 
 def _letter(params: Params, _: object) -> bool:
-    """Whether at most 3 of the letter's 35 dots come back on the wrong side of one half."""
+    """Check that at most 3 of the letter's 35 dots are on the wrong side of one half."""
     data = compression.letter(params.letter, params.p)
     made = data.exits["plain"]
     return int(((made > 0.5) != (data.entry.reshape(made.shape) > 0.5)).sum()) <= 3
@@ -79,7 +78,7 @@ EXHIBIT = Exhibit(
             promises={"at most 3 of 35 dots come back wrong": _letter},
         ),
         Step(
-            pictures.lost,
+            pictures.loss_by_size,
             ("p", "draw"),
             alone=True,
             promises={"learning reaches the smallest possible loss": _learned},

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 ROWS, COLUMNS = 7, 5
-_DRAWN = """
+_BITMAPS = """
 A .###. #...# #...# ##### #...# #...# #...#
 B ####. #...# #...# ####. #...# #...# ####.
 C .#### #.... #.... #.... #.... #.... .####
@@ -42,23 +42,23 @@ Z ##### ....# ...#. ..#.. .#... #.... #####
 
 @cache
 def letters() -> tuple[str, ...]:
-    """The letters in order."""
-    return tuple(line[0] for line in _DRAWN.split("\n") if line)
+    """Return the letters in alphabetical order."""
+    return tuple(line[0] for line in _BITMAPS.split("\n") if line)
 
 
 @cache
 def glyphs() -> Array:
-    """Every letter as a row of dots, 1 for ink: (26, 35).
+    """Return every letter as a row of dots, 1 for ink: (26, 35).
 
     >>> glyphs().shape, int(glyphs()[letters().index("I")].sum())
     ((26, 35), 11)
     """
-    lines = [line.split(" ", 1)[1].replace(" ", "") for line in _DRAWN.split("\n") if line]
+    lines = [line.split(" ", 1)[1].replace(" ", "") for line in _BITMAPS.split("\n") if line]
     return np.array([[dot == "#" for dot in line] for line in lines], dtype=np.float64)
 
 
 def styles() -> dict[str, Array]:
-    """The same letters drawn three other ways, each (26, 9, 9): what other decoders shall draw from the same context.
+    """Return the same letters in three other styles, each (26, 9, 9): targets of other decoders on the same context.
 
     bold: each dot also inks its right and lower neighbour. slanted: the upper rows lean to the right. framed: ink and
     paper change places.

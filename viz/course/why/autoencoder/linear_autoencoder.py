@@ -1,4 +1,4 @@
-"""The linear autoencoder: encoder, hidden space of p numbers, decoder; what p numbers lose; several decoders on one encoder.
+"""The linear autoencoder: encoder, hidden space of p numbers, decoder; the loss by p; several decoders on one encoder.
 
 Rows are examples. c = (x - m) E with E (d, p), x' = m + c D with D (p, d), m the mean of all examples. The smallest
 squared error that any such pair can reach is that of the truncated singular value decomposition (Eckart and Young 1936);
@@ -27,27 +27,27 @@ class Coder:
     decode: Array
 
     def context(self, x: Array) -> Array:
-        """c = (x - m) E. Shapes: (.., d) -> (.., p)."""
+        """Return c = (x - m) E. Shapes: (.., d) -> (.., p)."""
         return (x - self.mean) @ self.encode
 
     def back(self, context: Array) -> Array:
-        """x' = m + c D. Shapes: (.., p) -> (.., d)."""
+        """Return x' = m + c D. Shapes: (.., p) -> (.., d)."""
         return self.mean + context @ self.decode
 
-    def lost(self, data: Array) -> float:
-        """The share of all variation that does not come back: |X - X'|^2 / |X - m|^2."""
+    def lost_share(self, data: Array) -> float:
+        """Return the share of all variation that is lost: |X - X'|^2 / |X - m|^2."""
         return float(((data - self.back(self.context(data))) ** 2).sum() / ((data - self.mean) ** 2).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Examples (n, d), and their singular value decomposition once and for all."""
+    """Examples (n, d), and their singular value decomposition, computed once."""
 
     rows: Array
 
     @cached_property
     def mean(self) -> Array:
-        """The mean example, (d,)."""
+        """Return the mean example, (d,)."""
         return self.rows.mean(0)
 
     @cached_property
@@ -56,11 +56,11 @@ class Data:
 
     @property
     def rank(self) -> int:
-        """How many numbers are enough to lose nothing."""
+        """Return the number of components that is enough to lose nothing."""
         return int((self._svd[1] > 1e-9 * self._svd[1][0]).sum())
 
     def floor(self) -> Array:
-        """The smallest share that can be lost with p = 0 .. rank numbers: sum_{i>p} sigma_i^2 / sum sigma_i^2.
+        """Return the smallest share that can be lost with p = 0 .. rank numbers: sum_{i>p} sigma_i^2 / sum sigma_i^2.
 
         >>> Data(np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.5], [0.0, -0.5]])).floor().round(2).tolist()
         [1.0, 0.2, 0.0]
@@ -69,14 +69,16 @@ class Data:
         return np.maximum(1 - np.concatenate(([0.0], np.cumsum(squares))) / squares.sum(), 0.0)
 
     def best(self, p: int) -> Coder:
-        """The pair of the truncated decomposition; each axis points so that its largest part is positive."""
+        """Return encoder and decoder of the truncated decomposition; each axis has the sign that makes its largest entry
+        positive."""
         _check(p, self.rank)
         axes = self._svd[2][:p]
         axes = axes * np.sign(axes[np.arange(p), np.abs(axes).argmax(1)])[:, None]
         return Coder(self.mean, axes.T, axes)
 
     def trained(self, p: int, steps: int, lot: int = 0) -> tuple[Coder, Array]:
-        """The same learned from a random decoder, by alternating least squares, and what is lost after each step.
+        """Learn encoder and decoder from a random decoder by alternating least squares; return them and the share lost after
+        each step.
 
         A step: the best encoder for this decoder, E = D^T (D D^T)^-1, then the best decoder for these contexts,
         D = (C^T C)^-1 C^T X. Shapes: losses (steps,).
@@ -120,6 +122,6 @@ class Head:
 
 
 def head(contexts: Array, targets: Array) -> Head:
-    """The linear decoder that comes nearest to the targets: min_W |Y - m - C W|^2. Shapes: (n, p), (n, d')."""
+    """Fit the linear decoder that is nearest to the targets: min_W |Y - m - C W|^2. Shapes: (n, p), (n, d')."""
     mean = targets.mean(0)
     return Head(mean, np.linalg.lstsq(contexts, targets - mean, rcond=None)[0])

@@ -1,4 +1,4 @@
-"""What can be set on the context vector: the word or letter that goes in, p, where learning begins."""
+"""Settings of the exhibit on the context vector: the word or letter that goes in, p, and the random start of learning."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def called(word: str) -> str:
 
 
 def _word(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
-    """The list and a box for a word of one's own hold one text, whole, however long."""
+    """Draw the list of words and a box for another one; both set the same text, in full."""
     now = state.read(name, opening, str)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         controls.select("The word that goes in", dict.fromkeys((*WORDS, now)), name, opening, called)
@@ -35,7 +35,7 @@ def _word(name: str, opening: str, params: Params, names: Callable[[str], str]) 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose."""
+    """Settings that a visitor chooses and a link holds."""
 
     p: int = knob(8, slider("p, the numbers in the context", 1, 24))
     word: str = knob("elephant", Control(_word, lambda opening: readable_part))

@@ -1,4 +1,4 @@
-"""Letters squeezed into p numbers, drawn again in four styles; and what is lost by the size of p."""
+"""Letters compressed into p numbers, decoded in four styles; and the loss by the size of p."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOTS = "letters, 35 dots"
 
 
 def letters(params: Params, _: object) -> Folds:
-    """A letter of 35 dots, p numbers, and what four decoders draw from them."""
+    """Draw a letter of 35 dots, p numbers, and the output of four decoders."""
     data, p = _squeezed(params), params.p
     page_parts.show(
         charts.boxes(
@@ -35,7 +35,7 @@ def letters(params: Params, _: object) -> Folds:
     wrong = int(((made > 0.5) != (data.entry.reshape(made.shape) > 0.5)).sum())
     page_parts.summary(
         f"With {numbers(p)} {wrong} of the {params.letter}'s 35 dots come back wrong (above one half instead of "
-        f"below, or the reverse); of all 26 letters {percent(data.lost, 2)} is lost."
+        f"below, or the reverse); of all 26 letters {percent(data.lost_share, 2)} is lost."
     )
 
     def table() -> pd.DataFrame:
@@ -45,12 +45,12 @@ def letters(params: Params, _: object) -> Folds:
         table,
         lambda: _arrays(data),
         code(params),
-        more=lambda: equations(p, data.entry, data.context, data.lost),
+        more=lambda: equations(p, data.entry, data.context, data.lost_share),
     )
 
 
-def lost(params: Params, _: object) -> Folds:
-    """How many numbers are needed for the letters? Asked before the curve is shown."""
+def loss_by_size(params: Params, _: object) -> Folds:
+    """Ask how many numbers the letters need, then draw the loss by the size of the context."""
     floor, n = compression.letter_data().floor(), len(glyphs.letters())
     enough = int((floor <= ENOUGH).argmax())
     told = exhibit_parts.predict_number(
@@ -68,7 +68,7 @@ def lost(params: Params, _: object) -> Folds:
     )
     p, draw, data = params.p, params.draw, _squeezed(params)
     found = engine_client.submit((SLUG, "loss", p, draw), lambda: compression.loss(p, draw), 600)
-    here = f"; with {p} numbers {percent(data.lost, 2)} of the letters." if told else ", still covered."
+    here = f"; with {p} numbers {percent(data.lost_share, 2)} of the letters." if told else ", still covered."
     page_parts.show(
         charts.lost(found.floors, found.learned, p, covered=not told),
         f"{SLUG}.lost.{told}",
@@ -76,7 +76,7 @@ def lost(params: Params, _: object) -> Folds:
     )
     course = found.course
     page_parts.summary(
-        f"With {numbers(p)} the smallest possible loss of the letters is {percent(data.lost, 2)}; learned "
+        f"With {numbers(p)} the smallest possible loss of the letters is {percent(data.lost_share, 2)}; learned "
         "from a random "
         f"start it is {percent(course[0], 2)} after one step and {percent(course[-1], 2)} after "
         f"{len(course)}."
@@ -97,7 +97,7 @@ def lost(params: Params, _: object) -> Folds:
         lambda: _arrays(data) | {"learning": course} | floors,
         code(params),
         told,
-        more=lambda: equations(p, data.entry, data.context, data.lost),
+        more=lambda: equations(p, data.entry, data.context, data.lost_share),
     )
 
 
@@ -113,7 +113,7 @@ def _arrays(data: compression.Letter) -> dict[str, np.ndarray]:
 
 
 def code(params: Params) -> str:
-    """The lines that make the same in a notebook."""
+    """Return lines of Python that compute the same in a notebook."""
     p, at = params.p, glyphs.letters().index(params.letter)
     return (
         "from viz.course.why.autoencoder.linear_autoencoder import Data\n"
@@ -121,5 +121,5 @@ def code(params: Params) -> str:
         f"data = Data(glyphs())  # (26, 35)\ncoder = data.best({p})\ncontext = "
         f"coder.context(data.rows[{at}])\n"
         "print(coder.back(context).reshape(7, 5).round(1))\n"
-        f"print(coder.lost(data.rows), data.trained({p}, 60, {params.draw})[1][-1])"
+        f"print(coder.lost_share(data.rows), data.trained({p}, 60, {params.draw})[1][-1])"
     )

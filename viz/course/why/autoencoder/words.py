@@ -1,4 +1,4 @@
-"""A word squeezed into p numbers: one decoder that is guessed, then four that write from the same."""
+"""A word compressed into p numbers: one decoder that is guessed, then four that write from the same context."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def guess(params: Params, data: compression.Word) -> Folds:
 
 
 def three_boxes(params: Params, data: compression.Word) -> Folds:
-    """Encoder, hidden space, decoder."""
+    """Draw encoder, hidden space and decoder."""
     _boxes(params, data, {"french": data.exits["french"]})
     page_parts.summary(_in_french(params, data))
     return _folds(params, data)
 
 
 def many_targets(params: Params, data: compression.Word) -> Folds:
-    """Four decoders on one context."""
+    """Draw four decoders on one context."""
     _boxes(params, data, dict(data.exits))
     right = ", ".join(f"{language.title()} {percent(share)}" for language, share in data.right.items())
     page_parts.summary(
@@ -55,7 +55,7 @@ def many_targets(params: Params, data: compression.Word) -> Folds:
 
 
 def numbers(p: int) -> str:
-    """So many numbers.
+    """Return a count of numbers as text.
 
     >>> numbers(1), numbers(4)
     ('1 number', '4 numbers')
@@ -63,8 +63,8 @@ def numbers(p: int) -> str:
     return f"{p} number{'s' if p > 1 else ''}"
 
 
-def equations(p: int, entry: np.ndarray, context: np.ndarray, lost: float) -> None:
-    """Encoder and decoder as products, with the shapes and numbers of this run."""
+def equations(p: int, entry: np.ndarray, context: np.ndarray, lost_share: float) -> None:
+    """Show encoder and decoder as products, with the shapes and numbers of this run; `lost_share` is of all variation."""
     d, shown = entry.size, row_of_numbers(context[:6])
     equation_view.show("autoencoder.code", f"{SLUG}.", marks=MARKS | {"x": "the box at the left"})
     equation_view.show("autoencoder.decode", f"{SLUG}.", marks=MARKS | {"xhat": "what comes out"})
@@ -72,7 +72,7 @@ def equations(p: int, entry: np.ndarray, context: np.ndarray, lost: float) -> No
     equation_view.show("autoencoder.error", f"{SLUG}.", values=sizes, marks={"p": "the slider"})
     st.text(
         f"x has {d} numbers, with the mean of all inputs subtracted; the encoder is {p} by {d}; "
-        f"c = ({shown}{', …' if p > 6 else ''}). Of all variation {percent(lost, 2)} is lost: the sum of the "
+        f"c = ({shown}{', …' if p > 6 else ''}). Of all variation {percent(lost_share, 2)} is lost: the sum of the "
         "squared "
         f"singular values after number {p}, divided by the sum of all."
     )
@@ -89,7 +89,7 @@ def _listed(word: str) -> str | None:
 
 
 def _boxes(params: Params, data: compression.Word, exits: dict[str, str | None]) -> None:
-    """Three boxes; a word that is None is covered."""
+    """Draw input, context and outputs; a word that is None is covered."""
     covered = None in exits.values()
     page_parts.show(
         charts.boxes(
@@ -116,15 +116,15 @@ def _in_french(params: Params, data: compression.Word) -> str:
     )
 
 
-def _folds(params: Params, data: compression.Word, known: bool = True) -> Folds:
-    """Encoder and decoder with these numbers; the nearest words of every list."""
+def _folds(params: Params, data: compression.Word, revealed: bool = True) -> Folds:
+    """Return the folds: encoder and decoder with these numbers; the nearest words of every list."""
     rows = [
         (language, word, f"{cosine:.3f}") for language, near in data.near.items() for word, cosine in near
     ]
     exits = {f"out {name}": np.asarray(word) for name, word in data.exits.items()}
 
     def explained() -> None:
-        equations(params.p, data.entry, data.context, data.lost)
+        equations(params.p, data.entry, data.context, data.lost_share)
         st.markdown(
             "A language's decoder is linear too: it gives a number for each pair of neighbouring letters, "
             "fitted by "
@@ -135,13 +135,13 @@ def _folds(params: Params, data: compression.Word, known: bool = True) -> Folds:
         lambda: pd.DataFrame(rows, columns=["decoder", "word of its list", "cosine"]).set_index("decoder"),
         lambda: {"input": data.entry, "context": data.context} | exits,
         code(params),
-        known,
+        revealed,
         more=explained,
     )
 
 
 def code(params: Params) -> str:
-    """The lines that make the same in a notebook."""
+    """Return lines of Python that compute the same in a notebook."""
     word = params.word.strip().casefold()
     vector = f"known[{word!r}]" if word in WORDS else "row / np.linalg.norm(row)"
     row = f"row = table[model.tokenizer.encode({word!r}).ids[0]].astype(float)\n"

@@ -1,4 +1,4 @@
-"""What three recurrent cells cost: how many numbers each learns."""
+"""The number of parameters of three recurrent cells."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 PARTS: Mapping[str, int] = MappingProxyType({"rnn": 1, "lstm": 4, "gru": 3})
-"""How many maps of (x_i, h_{i-1}) a cell has: the state itself; three gates and a candidate; two gates and a new state."""
+"""Number of maps of (x_i, h_{i-1}) in a cell: the state itself; three gates and a candidate; two gates and a new state."""
 
 
 def parameters(cell: str, d_input: int, d_hidden: int, *, both_ways: bool = False) -> int:
-    """parts * (d_hidden (d_input + d_hidden) + 2 d_hidden), twice that where the text is read in both directions.
+    """Return the number of parameters: parts * (d_hidden (d_input + d_hidden) + 2 d_hidden), twice that for both directions.
 
     The two biases are those of `nn.RNN`, `nn.LSTM` and `nn.GRU`.
 

@@ -1,4 +1,4 @@
-"""A word read letter by letter and written again by the six models that ship; what they lose over length."""
+"""A word read letter by letter and copied by the six models that ship; their accuracy by length."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CELLS = {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}
 MODELS = tuple(f"copy-{cell}{attends}" for cell in CELLS for attends in ("", "-attention"))
 LONGEST, LONGEST_READ, N_STRINGS = 30, 40, 4
 N_WORDS, ENDS = 12, 5
-"""Held-out words whose letters are counted place by place, and how many letters a beginning or an end has."""
+"""Held-out words whose letters are counted by position, and the number of letters in a beginning or an end."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """The word as one model copied it. `chances[i]`: the probability of the i-th letter written, then that of END.
+    """A word as one model copied it. `chances[i]`: the probability of the i-th letter written, then that of END.
 
     Shapes: read_states (n, d) with the left to right half first, context (d,), first and written_states
     (step, d) = l_i, pattern (step, n) or None without attention.
@@ -31,7 +31,7 @@ class Copy:
 
     model: str
     read: tuple[str, ...]
-    written: tuple[str, ...]
+    written_letters: tuple[str, ...]
     chances: np.ndarray
     read_states: np.ndarray
     context: np.ndarray
@@ -41,27 +41,28 @@ class Copy:
 
     @property
     def right(self) -> int:
-        """The number of letters that are right, place by place."""
-        return round(matching_share("".join(self.written), "".join(self.read)) * len(self.read))
+        """Return the number of letters that are right at their position."""
+        return round(matching_share("".join(self.written_letters), "".join(self.read)) * len(self.read))
 
     @property
     def wrong(self) -> list[bool]:
-        """For each written letter whether the word has another one at that place."""
+        """Return for each written letter whether the word has another one at that position."""
         return [
-            place >= len(self.read) or letter != self.read[place] for place, letter in enumerate(self.written)
+            place >= len(self.read) or letter != self.read[place]
+            for place, letter in enumerate(self.written_letters)
         ]
 
 
 @dataclass(frozen=True)
 class Data:
-    """The word through one vector, and the same word by the model of the same cell that may look back."""
+    """The word copied from one vector, and by the model of the same cell with attention."""
 
     one: Copy
     looks: Copy
 
 
 def letters_of(text: str) -> str:
-    """What these models can read of a text: lower-case letters, not more than the page draws.
+    """Return the part of a text that these models can read: lower-case letters, at most LONGEST.
 
     >>> letters_of("Attention, please!")
     'attentionplease'
@@ -70,7 +71,7 @@ def letters_of(text: str) -> str:
 
 
 def copied(model: str, word: str) -> Copy:
-    """One model reads the word and writes what it makes of it."""
+    """Run one model on the word and return its copy with its states."""
     keep, attends = (
         ("encoder.layer.0.hidden", "decoder.start.*", "decoder.layer.0.hidden", "logits"),
         "attention" in model,
@@ -83,7 +84,7 @@ def copied(model: str, word: str) -> Copy:
     return Copy(
         model=model,
         read=run.source.tokens,
-        written=run.tokens[1:],
+        written_letters=run.tokens[1:],
         chances=chances[np.arange(len(taken)), taken],
         read_states=trace["encoder.layer.0.hidden"],
         context=trace["decoder.start.context"],
@@ -105,14 +106,15 @@ def tables() -> dict[str, dict[int, float]]:
 
 
 def fading(cell: str, lot: int = 0) -> np.ndarray:
-    """|d h_n / d x_1| for n = 1 .. LONGEST_READ, on a few held-out words."""
+    """Return |d h_n / d x_1| for n = 1 .. LONGEST_READ, the geometric mean over a few held-out words."""
     words = sample_strings(N_STRINGS, np.random.default_rng(lot), COPY_LETTERS, LONGEST_READ, "test")
     return reach.typical_fading(default().open(f"copy-{cell}"), words)
 
 
 @dataclass(frozen=True)
 class ByPlace:
-    """Words of the longest length in training, place by place: share of letters right and |d c / d x_i|, both (place,)."""
+    """Accuracy and slope by position, of words of the longest length in training: share of letters right and |d c / d x_i|,
+    both (position,)."""
 
     right: np.ndarray
     slope: np.ndarray
@@ -128,19 +130,21 @@ class ByPlace:
 
     @property
     def agreement(self) -> float:
-        """The rank correlation of slope and share right over the positions."""
+        """Return the rank correlation of slope and share right over the positions."""
         return spearman(self.slope, self.right)
 
 
 def by_place(cell: str, lot: int = 0) -> ByPlace:
-    """Return which letters of held-out words come back from one vector, and how far each can move it."""
+    """Return by position the share of letters that one vector gives back, and the slope of that vector, on held-out words."""
     model, longest = default().open(f"copy-{cell}"), max(COPY_LENGTHS)
     words = sample_strings(N_WORDS, np.random.default_rng(lot), COPY_LETTERS, longest, "test")
     written = [(model.run(word, keep=()).target_text or "").ljust(longest) for word in words]
     right = [[a == b for a, b in zip(*pair, strict=False)] for pair in zip(written, words, strict=True)]
-    return ByPlace(np.mean([row[:longest] for row in right], axis=0), reach.reach(model, words).whole.mean(0))
+    return ByPlace(
+        np.mean([row[:longest] for row in right], axis=0), reach.reach(model, words).context_slopes.mean(0)
+    )
 
 
 def slopes_by_place(word: str) -> dict[str, np.ndarray]:
-    """|d c / d x_i| for each letter of a word, by cell."""
-    return {cell: reach.reach(default().open(f"copy-{cell}"), [word]).whole[0] for cell in CELLS}
+    """Return |d c / d x_i| for each letter of a word, by cell."""
+    return {cell: reach.reach(default().open(f"copy-{cell}"), [word]).context_slopes[0] for cell in CELLS}

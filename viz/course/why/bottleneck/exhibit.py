@@ -12,13 +12,13 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> copies.Data:
-    """Both models of the cell on the word."""
+    """Return the copies of the word by both models of the cell: from one vector, and with attention."""
     one, looks = (f"copy-{params.cell}{attends}" for attends in ("", "-attention"))
     return copies.Data(copies.copied(one, params.letters), copies.copied(looks, params.letters))
 
 
 def thumbnail() -> str:
-    """Letters right by length: one vector, and looking back."""
+    """Draw the share of letters right by length: from one vector, and with attention."""
     found = copies.tables()
     rows = [found[f"copy-gru{attends}"] for attends in ("-attention", "")]
     lengths = np.arange(1, max(map(max, rows)) + 1)
@@ -26,26 +26,27 @@ def thumbnail() -> str:
 
 
 def _gap(params: Params, data: copies.Data) -> bool:
-    """Whether looking back writes at least 40 points more of 20 letters right than one vector, which gets worse with length."""
+    """Check that of 20 letters attention gets at least 40 points more right than one vector, which gets worse with length."""
     found = copies.tables()
     one, looks = found[data.one.model], found[data.looks.model]
     return looks[20] - one[20] >= 0.4 and one[10] > one[20] > one[40]
 
 
 def _one_story(params: Params, _: copies.Data) -> bool:
-    """Whether the letters whose slope is small are the letters that are lost: the end of a word, not its beginning."""
+    """Check that letters with a small slope are the letters that are lost: the end of a word, not its beginning."""
     kept = copies.by_place(params.cell, params.draw)
     return kept.agreement >= 0.7 and kept.ends[0] >= kept.ends[1] + 0.3
 
 
 def _first_letter_fades(params: Params, _: copies.Data) -> bool:
-    """Whether the plain RNN has lost its slope after ten letters from the left, and the gated cells keep a tenth of it."""
+    """Check that after ten letters from the left the slope of the plain RNN is below 1e-6 of its start, and that of the gated
+    cells above a tenth."""
     left = {cell: (sizes := copies.fading(cell, params.draw))[9] / sizes[0] for cell in copies.CELLS}
     return left["rnn"] < 1e-6 and min(left["lstm"], left["gru"]) > 0.1
 
 
 def _context(_: Params, data: copies.Data) -> bool:
-    """Whether c is the last state of each direction."""
+    """Check that c is the last state of each direction."""
     states, half = data.one.read_states, data.one.read_states.shape[1] // 2
     ends = np.concatenate((states[-1, :half], states[0, half:]))
     return bool(np.array_equal(data.one.context, ends) and np.abs(ends).max() <= 1)

@@ -1,4 +1,4 @@
-"""What can be set on the bottleneck: letters to be copied, the cell of both networks, a draw."""
+"""Settings of the exhibit on the bottleneck: the word to be copied, the cell of both networks, a seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ WORDS = ("thequickbrownfox", "attention", "abcdefghijklmnopqrst", "aaaaabaaaa")
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose; how many letters are read or written, at two steps, depends on the run."""
+    """Settings that a visitor chooses and a link holds; the number of letters read or written, at two steps, depends on the
+    run."""
 
     word: str = knob(WORDS[0], sentence("Your word, letters a to z", WORDS, placeholder="Type a word"))
     cell: str = knob("rnn", segmented("Cell", tuple(CELLS), CELLS.__getitem__, quiet=True))
@@ -21,5 +22,5 @@ class Params(Knobs):
 
     @property
     def letters(self) -> str:
-        """What the models read of the word."""
+        """Return the part of the word that the models read."""
         return letters_of(self.word) or WORDS[0]

@@ -1,4 +1,4 @@
-"""How much a word that was read can still move the one context vector: |d c / d x_i|, by autograd."""
+"""The influence of each word that was read on the one context vector: |d c / d x_i|, by autograd."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Reach:
-    """Sizes (Frobenius norms) of d c / d x_i for each text and place: both (text, pos), 0 behind the end of a text.
+    """Sizes (Frobenius norms) of d c / d x_i for each text and position: both (text, pos), 0 after the end of a text.
 
-    `whole` is of the whole context vector; `ahead` of the part that has read from left to right, which ends with the
-    last word: the c = h_n of an encoder with one direction.
+    `context_slopes` is of the whole context vector; `forward_slopes` of the part that has read from left to right, which ends
+    with the last word: the c = h_n of an encoder with one direction.
     """
 
-    whole: Array
-    ahead: Array
+    context_slopes: Array
+    forward_slopes: Array
 
 
 def reach(model: Model, texts: Sequence[str]) -> Reach:
-    """The Jacobian of the context vector with respect to the vector x_i of each token, its size place by place.
+    """Return the size of the Jacobian of the context vector with respect to the embedding x_i of each token.
 
-    c (d_model) = what each direction of the encoder holds when it has read everything; x_i (d_model) the embedding.
-    One backward pass: each text stands in the batch once for each element of c.
-
-    Errors: InputError for a model without a recurrent encoder, or a text without a token.
+    c (d_model) = the last state of each direction of the encoder; x_i (d_model) the embedding. One backward pass: each text is
+    in the batch once for each element of c. Errors: InputError for a model without a recurrent encoder, or a text without a
+    token.
     """
     network, width = model.network, model.config.d_model
     if model.family != "seq2seq":
@@ -59,10 +58,10 @@ def reach(model: Model, texts: Sequence[str]) -> Reach:
 
 
 def fading(model: Model, text: str) -> Array:
-    """|d h_n / d x_1| for n = 1, 2, .. of the direction that reads from the left, (pos,): one text says it for all its beginnings.
+    """Return |d h_n / d x_1| for n = 1, 2, .. of the direction that reads from the left, (pos,).
 
-    By the chain rule: d h_n / d x_1 = J_n .. J_2 (d h_1 / d x_1), where J_t is one step's Jacobian by autograd; all steps
-    at once, each standing in the batch once for each element of the state (of an LSTM h and cell together).
+    By the chain rule: d h_n / d x_1 = J_n .. J_2 (d h_1 / d x_1), where J_t is one step's Jacobian by autograd; all steps at
+    once, each in the batch once for each element of the state (of an LSTM h and cell together).
     """
     cell, width = model.network.encoder.forward_cells[0], model.config.d_model
     with torch.inference_mode(False), torch.enable_grad():
@@ -92,10 +91,11 @@ def fading(model: Model, text: str) -> Array:
 
 
 def _each(state: tuple[torch.Tensor, ...], size: int) -> torch.Tensor:
-    """The sum of element i of the state in row i: its gradient is, row by row, that of each element."""
+    """Return the sum of element i of the state in row i: its gradient is, row by row, that of each element."""
     return torch.cat(state, 1).view(-1, size, size).diagonal(dim1=1, dim2=2).sum()
 
 
 def typical_fading(model: Model, texts: Sequence[str]) -> Array:
-    """`fading` of texts of one length, their geometric mean: the sizes run over many powers of ten. (pos,)"""
+    """Return the geometric mean of `fading` over texts of one length, (pos,); geometric because the sizes span many powers of
+    ten."""
     return np.exp(np.mean([np.log(np.maximum(fading(model, text), 1e-300)) for text in texts], axis=0))

@@ -33,19 +33,19 @@ CELL_EQUATIONS = {
     r"m_i &= f \odot m_{i-1} + i \odot g, \quad h_i = o \odot \tanh(m_i) \end{aligned}",
 }
 MORE = 4
-"""Letters drawn behind the length of the word, where a model wrote on."""
+"""Letters drawn after the length of the word, where a model continued to write."""
 
 
 def guess(params: Params, data: copies.Data) -> Folds:
-    """How much of this word comes back? The answer is counted in what the model wrote."""
-    one, n, wrote = data.one, len(data.one.read), "".join(data.one.written)
+    """Ask how much of this word is copied, then draw the letters that the model wrote."""
+    one, n, wrote = data.one, len(data.one.read), "".join(data.one.written_letters)
     told = exhibit_parts.predict(
         f"{SLUG}.right",
         f"The {CELLS[params.cell]} has read the {n} letters of “{''.join(one.read)}” into one vector of "
         f"{len(one.context)} numbers. How many letters come back right?",
         ANSWERS,
         share_in_words(one.right, n),
-        f"{one.right} of {n}: it wrote “{wrote}”. {_why(one)}",
+        f"{one.right} of {n}: it wrote “{wrote}”. {_first_mistake(one)}",
     )
     written = _row("written from one vector", one) if told else Row("written from one vector", ["?"] * n)
     _letters(
@@ -57,18 +57,18 @@ def guess(params: Params, data: copies.Data) -> Folds:
     else:
         said = f"{n} letters are read into {len(one.context)} numbers. "
         said += "The second row is shown after your guess."
-    return _told(said, params, data, known=told)
+    return _summary_and_folds(said, params, data, revealed=told)
 
 
 def read(params: Params, data: copies.Data) -> Folds:
-    """The encoder's states, letter by letter, and what is handed over."""
+    """Draw the encoder's states letter by letter, and the context vector."""
     one, n = data.one, len(data.one.read)
     at = state.read(f"{SLUG}.read", n, state.whole_number(1, n)) if n > 1 else 1
     half, middle, whole = one.read_states.shape[1] // 2, (n - 1) / 2, at >= n
     lanes = [
         Lane("read from the left →", one.read_states[:, :half], one.read, 4, at),
         Lane("← read from the right", one.read_states[:, half:], (), 4, at, back=True),
-        _context(one, shown=int(whole)),
+        _context(one, n_shown=int(whole)),
     ]
     hands = [(0, float(n - 1), 2, middle + 0.3), (1, 0.0, 2, middle - 0.3)] if whole else []
     page_parts.show(
@@ -86,17 +86,17 @@ def read(params: Params, data: copies.Data) -> Folds:
         left, right = "".join(one.read[:at]), "".join(reversed(one.read[n - at :]))
         said = f"After {at} of {n} letters: the state from the left has read “{left}”, "
         said += f"the one from the right “{right}”."
-    folds = _told(said, params, data)
+    folds = _summary_and_folds(said, params, data)
     if n > 1:
         controls.slider("Letters read", 1, n, f"{SLUG}.read", n)  # as many as the word has
     return folds
 
 
 def write(params: Params, data: copies.Data) -> Folds:
-    """The decoder's states, and the letter that each wrote."""
-    one, n, m = data.one, len(data.one.read), len(data.one.written)
+    """Draw the decoder's states, and the letter that each wrote."""
+    one, n, m = data.one, len(data.one.read), len(data.one.written_letters)
     at = state.read(f"{SLUG}.written", m, state.whole_number(0, m)) if m else 0
-    names = ("", *one.written[: n + MORE])
+    names = ("", *one.written_letters[: n + MORE])
     states, title = (
         np.concatenate((one.first[None], one.written_states)),
         "decoder states, and the letter each wrote",
@@ -115,20 +115,20 @@ def write(params: Params, data: copies.Data) -> Folds:
     )
     chance = percent(float(one.chances[max(at - 1, 0)]))
     if at:
-        letter = one.written[at - 1]
+        letter = one.written_letters[at - 1]
         has = f"the word has “{one.read[at - 1]}”" if at <= n else "the word had ended"
         behind = "right" if not one.wrong[at - 1] else has
-        said = f"Letter {at}: “{letter}” at {chance}; {behind}. So far “{''.join(one.written[:at])}”."
+        said = f"Letter {at}: “{letter}” at {chance}; {behind}. So far “{''.join(one.written_letters[:at])}”."
     else:
-        said = f"l_0 is computed from c alone. l_1 is computed from l_0 and the symbol START; it writes “{one.written[0] if m else 'END'}” at {chance}."
-    folds = _told(said, params, data)
+        said = f"l_0 is computed from c alone. l_1 is computed from l_0 and the symbol START; it writes “{one.written_letters[0] if m else 'END'}” at {chance}."
+    folds = _summary_and_folds(said, params, data)
     if m:
         controls.slider("Letters written", 0, m, f"{SLUG}.written", m)  # as many as the run wrote
     return folds
 
 
 def look_back(params: Params, data: copies.Data) -> Folds:
-    """The same word by a decoder that may look at every state of the encoder."""
+    """Draw the copy by a decoder that attends to every state of the encoder, beside that from one vector."""
     one, looks = data.one, data.looks
     _letters(
         [
@@ -143,7 +143,7 @@ def look_back(params: Params, data: copies.Data) -> Folds:
     assert pattern is not None
     last = pattern[min(len(looks.read), len(pattern)) - 1]
     most = int(last.argmax())
-    return _told(
+    return _summary_and_folds(
         f"From one vector {one.right} of {len(one.read)} are right, with attention {looks.right}. When it writes the "
         f"last letter, the decoder gives {percent(last[most])} of its attention to letter {most + 1}, "
         f"“{looks.read[most]}”.",
@@ -153,7 +153,7 @@ def look_back(params: Params, data: copies.Data) -> Folds:
 
 
 def length(params: Params, data: copies.Data) -> Folds:
-    """Letters right over the length of the word, six models, and the visitor's word."""
+    """Draw the share of letters right by length, of six models, and the visitor's word."""
     found, n = _tables(), len(data.one.read)
     curves = []
     for name, points in found.items():
@@ -175,7 +175,7 @@ def length(params: Params, data: copies.Data) -> Folds:
         for letters in (10, 20, 40)
         if letters in one and letters in looks
     ]
-    return _told(
+    return _summary_and_folds(
         f"{CELLS[params.cell]}, from one vector and with attention. {'; '.join(both)}. The diamonds are your word of "
         f"{n} letters.",
         params,
@@ -211,7 +211,7 @@ def slope(params: Params, data: copies.Data) -> Folds:
     left = ", ".join(f"{CELLS[cell]} {percent_or_power(sizes[9] / sizes[0])}" for cell, sizes in over.items())
     begins, ends = map(percent, kept.ends)
     n, few, longest = copies.N_WORDS, copies.ENDS, max(COPY_LENGTHS)
-    return _told(
+    return _summary_and_folds(
         f"Read from the left, the slope after ten letters, as a share of the slope after one: {left}. The network "
         f"from the right reads the first letter last, so beginnings are kept: in {n} held-out words of {longest} letters "
         f"the {CELLS[params.cell]} writes {begins} of the first {few} letters right, but {ends} of the last "
@@ -222,7 +222,7 @@ def slope(params: Params, data: copies.Data) -> Folds:
 
 
 def share_in_words(right: int, n: int) -> str:
-    """Which of ANSWERS a count is.
+    """Return the one of ANSWERS that a count of right letters is.
 
     >>> share_in_words(3, 3), share_in_words(2, 3), share_in_words(2, 4)
     ('all of them', 'more than half, not all', 'half or fewer')
@@ -230,35 +230,39 @@ def share_in_words(right: int, n: int) -> str:
     return ANSWERS[0] if right == n else ANSWERS[1] if 2 * right > n else ANSWERS[2]
 
 
-def _why(copy: copies.Copy) -> str:
-    """Where it went wrong first, or that it did not."""
-    wrong = (i for i, letter in enumerate(copy.read) if i >= len(copy.written) or copy.written[i] != letter)
+def _first_mistake(copy: copies.Copy) -> str:
+    """Return a sentence on the first letter that is wrong, or that none is."""
+    wrong = (
+        i
+        for i, letter in enumerate(copy.read)
+        if i >= len(copy.written_letters) or copy.written_letters[i] != letter
+    )
     if (first := next(wrong, None)) is None:
         return "The word is short enough for one vector."
-    written = f"“{copy.written[first]}”" if first < len(copy.written) else "nothing"
+    written = f"“{copy.written_letters[first]}”" if first < len(copy.written_letters) else "nothing"
     mistake = f"letter {first + 1}: {written} for “{copy.read[first]}”"
     return f"The first mistake is {mistake}. Each written letter is the input for the next one, so one mistake can shift the rest."
 
 
 def _row(name: str, copy: copies.Copy) -> Row:
     most = len(copy.read) + MORE
-    return Row(name, copy.written[:most], copy.chances[:-1][:most].tolist(), copy.wrong[:most])
+    return Row(name, copy.written_letters[:most], copy.chances[:-1][:most].tolist(), copy.wrong[:most])
 
 
-def _letters(rows: list[Row], key: str, told: str) -> None:
-    page_parts.show(letters(rows, shade="written with probability"), f"{SLUG}.{key}", told)
+def _letters(rows: list[Row], key: str, alt: str) -> None:
+    page_parts.show(letters(rows, shade="written with probability"), f"{SLUG}.{key}", alt)
 
 
-def _context(copy: copies.Copy, shown: int = 1) -> Lane:
-    """The tile of c, in the middle."""
+def _context(copy: copies.Copy, n_shown: int = 1) -> Lane:
+    """Return the lane with the tile of c, in the middle."""
     middle, name = (len(copy.read) - 1) / 2, f"c: {len(copy.context)} numbers"
-    return Lane("", copy.context[None], (name,), 8, shown, start=middle, marked=0, arrows=False)
+    return Lane("", copy.context[None], (name,), 8, n_shown, start=middle, marked=0, arrows=False)
 
 
-def _curves(found: dict[str, np.ndarray], strong: str, *, first: int) -> list[Curve]:
+def _curves(slopes: dict[str, np.ndarray], strong: str, *, first: int) -> list[Curve]:
     return [
         Curve(CELLS[cell], list(enumerate(sizes.tolist(), start=first)), hue, strong=cell == strong)
-        for hue, (cell, sizes) in enumerate(found.items())
+        for hue, (cell, sizes) in enumerate(slopes.items())
     ]
 
 
@@ -271,8 +275,8 @@ def _tables() -> dict[str, dict[int, float]]:
     return engine_client.submit("bottleneck.tables", copies.tables, 50)
 
 
-def _told(sentence: str, params: Params, data: copies.Data, *, known: bool = True) -> Folds:
-    """The sentence of numbers, what of the visitor's word is read, and what belongs in the folds."""
+def _summary_and_folds(sentence: str, params: Params, data: copies.Data, *, revealed: bool = True) -> Folds:
+    """Write the sentence of numbers, say which part of the visitor's word is read, and return the folds."""
     page_parts.summary(sentence)
     if params.word != params.letters:
         most = copies.LONGEST
@@ -290,7 +294,7 @@ def _told(sentence: str, params: Params, data: copies.Data, *, known: bool = Tru
         for name in copies.MODELS:
             key, cost = ("bottleneck.copy", name, word), 30 * len(word)
             copy = engine_client.submit(key, lambda name=name: copies.copied(name, word), cost)
-            own[_called(name)] = f"{''.join(copy.written)} ({copy.right} of {len(copy.read)})"
+            own[_called(name)] = f"{''.join(copy.written_letters)} ({copy.right} of {len(copy.read)})"
         frame.loc["your word"] = own
         return frame
 
@@ -302,11 +306,11 @@ def _told(sentence: str, params: Params, data: copies.Data, *, known: bool = Tru
         "h_looking_back": data.looks.read_states,
         "pattern": data.looks.pattern,
     }
-    return Folds(table, lambda: arrays, code(params), known, more=lambda: _equations(params, one))
+    return Folds(table, lambda: arrays, code(params), revealed, more=lambda: _equations(params, one))
 
 
 def _equations(params: Params, one: copies.Copy) -> None:
-    """One state, the context and the first letters written, and what a cell costs."""
+    """Show one state, the context, the first letters written, and the parameters of a cell."""
     n, width = one.read_states.shape
     if params.cell == "rnn":
         equation_view.show("rnn.state", SLUG, marks={"h_i": "a tile of the upper lane"})
@@ -319,10 +323,10 @@ def _equations(params: Params, one: copies.Copy) -> None:
     )
     lines = [
         f"x: {n} × {width} numbers go in, c = ({', '.join(first)}, ..): {width} numbers, however many letters were read.",
-        f"P(“{one.written[0] if one.written else 'END'}” | nothing yet) = {one.chances[0]:.4f}",
+        f"P(“{one.written_letters[0] if one.written_letters else 'END'}” | nothing yet) = {one.chances[0]:.4f}",
     ]
-    for i, letter in enumerate(one.written[1:4], start=1):
-        lines.append(f"P(“{letter}” | “{''.join(one.written[:i])}”) = {one.chances[i]:.4f}")
+    for i, letter in enumerate(one.written_letters[1:4], start=1):
+        lines.append(f"P(“{letter}” | “{''.join(one.written_letters[:i])}”) = {one.chances[i]:.4f}")
     st.text("\n".join(lines))
     st.text(
         "Parameters of a cell, parts × (p (d + p) + 2 p), "
@@ -342,12 +346,12 @@ def _equations(params: Params, one: copies.Copy) -> None:
 
 
 def code(params: Params) -> str:
-    """Lines that make the numbers again."""
+    """Return lines of Python that compute the numbers of the page."""
     return (
         f"import core\n\nmodel = core.open_model('copy-{params.cell}')\nrun = model.run({params.letters!r})\n"
         "print(run.target_text)\n"
         "h = run.trace['encoder.layer.0.hidden']  # (letter, d)\n"
         "c = run.trace['decoder.start.context']  # (d,)\n\n"
         "from viz.course.why.bottleneck.reach import reach\n"
-        f"slopes = reach(model, [{params.letters!r}]).whole[0]  # |d c / d x_i|"
+        f"slopes = reach(model, [{params.letters!r}]).context_slopes[0]  # |d c / d x_i|"
     )

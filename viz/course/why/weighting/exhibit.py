@@ -14,40 +14,40 @@ from viz.course.why.weighting.params import PLACES, SENTENCE, Params
 
 
 def compute(params: Params) -> shares.Data:
-    """Weights of words and of patches. Errors: InputError for a sentence that cannot be shown."""
+    """Return the weights of words and of patches. Errors: InputError for a sentence that cannot be shown."""
     return shares.shared(params)
 
 
 def thumbnail() -> str:
-    """The five words that weigh most."""
+    """Draw the five largest weights of words."""
     data = compute(Params())
     best = np.argsort(-data.weights, kind="stable")[:5]
     return thumbs.bars(data.weights[best], [data.words[i] for i in best], marked=0)
 
 
 def _by_hand_or_model(params: Params) -> bool:
-    """Whether the scores differ for a reason: set by hand, or computed by a model."""
-    return params.chosen in ("hand", "model")
+    """Return whether the scores are set by hand or computed by a model, not all the same."""
+    return params.score_source in ("hand", "model")
 
 
 def _first_words(params: Params, data: shares.Data) -> bool:
-    """Whether the words in bold weigh most; for the model: whether every name and noun weighs more than is, a and by."""
+    """Check that the words in bold weigh most; for the model: that every name and noun weighs more than is, a and by."""
     order = [data.words[i] for i in np.argsort(-data.weights, kind="stable")]
-    if params.chosen == "hand":
+    if params.score_source == "hand":
         return set(order[:4]) == {"portrait", "Leonardo", "da", "Vinci"}
     small = [data.weights[data.words.index(word)] for word in ("is", "a", "by")]
     named = [data.weights[data.words.index(word)] for word in ("Mona", "Lisa", "portrait", "Leonardo")]
-    return params.chosen != "model" or min(named) > max(small)
+    return params.score_source != "model" or min(named) > max(small)
 
 
 def _visible_loss(params: Params, data: shares.Data) -> bool:
-    """Whether one more point for the smallest score takes at least half a percent from the others."""
+    """Check that one more point for the smallest score takes at least half a percent from the others."""
     place = int(np.argmin(data.raw))
     return bool(weighting.raised(data.raw, place)[place] - data.weights[place] >= 0.005)
 
 
 def _on_the_part(params: Params, _: object) -> bool:
-    """Whether the chosen part of the portrait is among the two parts with most attention."""
+    """Check that the chosen part of the portrait is among the two parts with most attention."""
     parts = shares.shared(replace(params, text=SENTENCE)).parts
     part = "face" if params.part == "smile" else params.part
     return part in sorted(parts, key=parts.__getitem__, reverse=True)[:2]
@@ -81,7 +81,8 @@ EXHIBIT = Exhibit(
                 "at most half of the words hold at least two thirds of the attention": lambda params, data: (
                     not _by_hand_or_model(params)
                     or (
-                        2 * len(data.kept) <= len(data.words) and data.weights[list(data.kept)].sum() >= 2 / 3
+                        2 * len(data.kept_words) <= len(data.words)
+                        and data.weights[list(data.kept_words)].sum() >= 2 / 3
                     )
                 )
             },
@@ -94,5 +95,5 @@ EXHIBIT = Exhibit(
         ),
     ),
     presets=({"source": "equal"}, {"source": "model"}, *({"part": part} for part in PLACES)),
-    cost=lambda params: 60 if params.chosen == "model" else 2,
+    cost=lambda params: 60 if params.score_source == "model" else 2,
 )

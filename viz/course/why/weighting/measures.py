@@ -30,7 +30,7 @@ class Measures:
 
     @property
     def cross_entropy(self) -> float:
-        """Bits per token."""
+        """Return the mean surprisal, in bits per token."""
         return self.total / self.tokens
 
     @property

@@ -1,4 +1,4 @@
-"""What can be set on the first exhibit; where scores can come from depends on the sentence."""
+"""Settings of the first exhibit; the possible sources of scores depend on the sentence."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ PLACES = {
     "sky": (0.5, 6.5),
 }
 """Where a pill puts the attention: (row, column) on the grid of 10 x 8 patches."""
-TOUCHED = "where I touched"
+TOUCHED_PATCH = "where I touched"
 BETWEEN = "_"
 
 
 def importances(raw: str, n: int = len(weighting.WORDS)) -> tuple[float, ...]:
-    """The importances in a link: a number from 0 to 5 for each of n words, "1.5_1.5_0_..".
+    """Parse the scores of a link: a number from 0 to 5 for each of n words, "1.5_1.5_0_..".
 
     >>> importances("0_0_0_0_5_0_0_5_0_1.5")[-1]
     1.5
@@ -44,7 +44,7 @@ def importances(raw: str, n: int = len(weighting.WORDS)) -> tuple[float, ...]:
 
 
 def _on_scale(raw: str) -> str:
-    """The rule of the link for importances: as many as there are."""
+    """Check the scores of a link, of any number of words, and return them."""
     importances(raw, len(raw.split(BETWEEN)))
     return raw
 
@@ -68,29 +68,29 @@ class Params(Knobs):
     source: str = knob("", url_only(state.one_of(tuple(SOURCES))))
     raw: str = knob("", url_only(_on_scale))
     threshold: int = knob(10, slider("Smallest weight that is still read, %", 0, 40))
-    part: str = knob("face", pills("Attend to", (*PLACES, TOUCHED)))
+    part: str = knob("face", pills("Attend to", (*PLACES, TOUCHED_PATCH)))
     cell: int = knob(0, url_only(state.whole_number(0, 79)))
     width: float = knob(1.2, slider("Width of the attention, in patches", 0.4, 3.0, 0.1))
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Where scores can come from, the first at once: only the opening sentence's are set by hand."""
+        """Return the possible sources of scores, the default first: only the opening sentence's are set by hand."""
         return tuple(SOURCES) if self.text == SENTENCE else ("model", "equal", "own")
 
     @property
-    def chosen(self) -> str:
-        """Where the scores come from."""
+    def score_source(self) -> str:
+        """Return the source of the scores."""
         return self.source if self.source in self.sources else self.sources[0]
 
     @property
-    def own(self) -> tuple[float, ...]:
-        """The visitor's scores, one a word; before any slider was moved those by hand, or equal ones."""
+    def slider_scores(self) -> tuple[float, ...]:
+        """Return the visitor's scores, one per word; before any slider was moved those by hand, or equal ones."""
         n = len(weighting.words_of(self.text))
         if self.raw and len(self.raw.split(BETWEEN)) == n:
             return importances(self.raw, n)
         return weighting.BY_HAND if self.text == SENTENCE else (1.0,) * n
 
     @property
-    def at(self) -> tuple[float, float]:
-        """Where the attention on the picture is: a named part, or the patch that was touched."""
+    def centre(self) -> tuple[float, float]:
+        """Return the centre of the attention on the picture, (row, column): a named part, or the patch that was touched."""
         return PLACES.get(self.part) or (float(self.cell // 8), float(self.cell % 8))

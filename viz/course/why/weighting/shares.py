@@ -17,22 +17,23 @@ GRID = (10, 8)
 
 @dataclass(frozen=True)
 class Data:
-    """Words, scores and weights (n,), bits where a model gave them; weights of patches (80,), parts."""
+    """Words, scores and weights (n,), bits where a model gave them, indices of the words above the threshold; weights of
+    patches (80,), parts."""
 
     words: tuple[str, ...]
     raw: tuple[float, ...]
     weights: np.ndarray
     bits: np.ndarray | None
-    kept: tuple[int, ...]
+    kept_words: tuple[int, ...]
     patches: np.ndarray
     parts: dict[str, float]
 
 
-def offered(data: Data) -> tuple[dict[str, float], str]:
+def answer_options(data: Data) -> tuple[dict[str, float], str]:
     """Return four shares that the word with the largest score could get, each with its reason, and the right one.
 
     >>> raw = (0.0, 1.0, 3.0)
-    >>> offered(Data(("a", "cat", "sat"), raw, weighting.softmax(raw), None, (), np.zeros(80), {}))[1]
+    >>> answer_options(Data(("a", "cat", "sat"), raw, weighting.softmax(raw), None, (), np.zeros(80), {}))[1]
     '84%: more than its share of the scores'
     """
     top, n, total = int(np.argmax(data.weights)), len(data.words), sum(data.raw)
@@ -50,13 +51,15 @@ def offered(data: Data) -> tuple[dict[str, float], str]:
 def shared(params: Params) -> Data:
     """Return the weights of words and patches, and the attention on each part of the picture."""
     bits, words = None, weighting.words_of(params.text)
-    if params.chosen == "model":
+    if params.score_source == "model":
         text = "\n" + params.text
         bits = weighting.word_bits(default().run(RunRequest(MODEL, text, keep=())), words, text)
         raw = weighting.from_bits(bits)
     else:
-        raw = {"hand": weighting.BY_HAND, "equal": (1.0,) * len(words), "own": params.own}[params.chosen]
+        raw = {"hand": weighting.BY_HAND, "equal": (1.0,) * len(words), "own": params.slider_scores}[
+            params.score_source
+        ]
     weights = weighting.softmax(raw)
-    patches = weighting.spot(*GRID, params.at, params.width)
+    patches = weighting.spot(*GRID, params.centre, params.width)
     shares = dict(zip(PORTRAIT.parts, (patches @ PORTRAIT.shares(*GRID)).tolist(), strict=True))
     return Data(words, raw, weights, bits, weighting.kept(weights, params.threshold / 100), patches, shares)

@@ -16,7 +16,7 @@ from viz.course.kit import equation_view
 from viz.course.shared import weighting
 from viz.course.shared.scene import PORTRAIT
 from viz.course.why.weighting import measures, shares
-from viz.course.why.weighting.params import BETWEEN, SENTENCE, SLUG, SOURCES, TOUCHED, Params
+from viz.course.why.weighting.params import BETWEEN, SENTENCE, SLUG, SOURCES, TOUCHED_PATCH, Params
 from viz.instruments import chosen_importances, weighing
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
@@ -34,7 +34,7 @@ SHRINK = (
 def guess(params: Params, data: shares.Data) -> Folds:
     """Ask for the largest weight: the scores are shown, the weights are not."""
     top, powers = int(np.argmax(data.weights)), np.exp(np.asarray(data.raw))
-    options, answer = shares.offered(data)
+    options, answer = shares.answer_options(data)
     told = exhibit_parts.predict(
         f"{SLUG}.first",
         f"The number below a word is its score. “{distinct(data.words)[top]}” has {data.raw[top]:.1f}, and all "
@@ -64,7 +64,7 @@ def weigh(params: Params, data: shares.Data) -> Folds:
 
 
 def share(params: Params, data: shares.Data) -> Folds:
-    """The same; below it: what happens to the others when one word becomes more important?"""
+    """Draw the words with their sliders, and ask how the other weights change when one score grows."""
     _sentence(params, data)
     page_parts.summary(_most_and_least(data))
     _source(params)
@@ -86,11 +86,14 @@ def share(params: Params, data: shares.Data) -> Folds:
 
 
 def skim(params: Params, data: shares.Data) -> Folds:
-    """The words that weigh enough."""
+    """Draw the words whose weight reaches the threshold."""
     _sentence(params, data, threshold=params.threshold / 100)
-    held, skipped = float(data.weights[list(data.kept)].sum()), 1 - len(data.kept) / len(data.words)
+    held, skipped = (
+        float(data.weights[list(data.kept_words)].sum()),
+        1 - len(data.kept_words) / len(data.words),
+    )
     page_parts.summary(
-        f"{len(data.kept)} of {len(data.words)} words weigh {params.threshold}% or more. Together they hold "
+        f"{len(data.kept_words)} of {len(data.words)} words weigh {params.threshold}% or more. Together they hold "
         f"{percent(held)} of the attention. The other {percent(skipped)} of the words are skipped; they hold "
         f"{percent(1 - held)}."
     )
@@ -101,7 +104,7 @@ def look(params: Params, _: object) -> Folds:
     """Draw the portrait, clear where the attention is; the visitor's sentence is not read."""
     params = replace(params, text=SENTENCE)
     data = engine_client.submit((SLUG, "look", params), lambda: shares.shared(params), 60)
-    key, (row, column) = f"{SLUG}.portrait", params.at
+    key, (row, column) = f"{SLUG}.portrait", params.centre
     page_parts.show(
         lit(PORTRAIT.shapes, (PORTRAIT.width, PORTRAIT.height), shares.GRID, data.patches, height=400),
         key,
@@ -129,7 +132,7 @@ def look(params: Params, _: object) -> Folds:
 def _sentence(
     params: Params, data: shares.Data, *, covered: bool = False, threshold: float | None = None
 ) -> None:
-    """The words with their sliders; a slider that is let go makes the importances the visitor's own."""
+    """Draw the words with their sliders; moving a slider stores the visitor's own scores."""
     key, raw = f"{SLUG}.words", [round(float(value), 6) for value in data.raw]
     picture = drawing("weighing", f"{list(data.words)!r}, {raw!r}", origin.now())
     weighing(
@@ -152,17 +155,17 @@ def _take(key: str, n: int = len(weighting.WORDS)) -> None:
 
 def _touch(key: str) -> None:
     if patch := page_parts.clicked_mark(key, PICKED):
-        state.write(**{f"{SLUG}.part": TOUCHED, f"{SLUG}.cell": int(patch["place"])})
+        state.write(**{f"{SLUG}.part": TOUCHED_PATCH, f"{SLUG}.cell": int(patch["place"])})
 
 
 def _source(params: Params) -> None:
-    """Where the scores come from: what there is, and what it opens with, depends on the sentence."""
+    """Draw the choice of the source of the scores; options and default depend on the sentence."""
     offered, label = params.sources, "Where the scores come from"
     controls.pills(label, offered, f"{SLUG}.source", offered[0], SOURCES.__getitem__)
 
 
 def _count(data: shares.Data) -> str:
-    """How many words there are."""
+    """Return the number of words, as text."""
     return "ten" if len(data.words) == len(weighting.WORDS) else str(len(data.words))
 
 
@@ -182,8 +185,8 @@ def _most_and_least(data: shares.Data) -> str:
     )
 
 
-def _folds(params: Params, data: shares.Data, known: bool = True) -> Folds:
-    """The softmax with the numbers of the word that weighs most; the weights in words and numbers."""
+def _folds(params: Params, data: shares.Data, revealed: bool = True) -> Folds:
+    """Return the folds: the softmax with the numbers of the word that weighs most; all weights in the table."""
 
     def table() -> pd.DataFrame:
         powers = np.exp(np.asarray(data.raw)).round(3)
@@ -202,7 +205,7 @@ def _folds(params: Params, data: shares.Data, known: bool = True) -> Folds:
         "weights": data.weights,
         "patches": data.patches.reshape(shares.GRID),
     }
-    return Folds(table, lambda: arrays, code(params), known, more=lambda: _of_a_word(data))
+    return Folds(table, lambda: arrays, code(params), revealed, more=lambda: _of_a_word(data))
 
 
 def _of_a_word(data: shares.Data) -> None:
@@ -226,7 +229,7 @@ def _of_a_word(data: shares.Data) -> None:
 
 
 def _of_a_patch(params: Params, data: shares.Data) -> None:
-    best, (row, column), width = int(data.patches.argmax()), params.at, params.width
+    best, (row, column), width = int(data.patches.argmax()), params.centre, params.width
     (i, j), weight = divmod(best, 8), data.patches[best]
     far = ((i - row) ** 2 + (j - column) ** 2) / (2 * width**2)
     equation_view.show(
@@ -243,8 +246,8 @@ def _of_a_patch(params: Params, data: shares.Data) -> None:
 
 
 def code(params: Params) -> str:
-    """The lines that make the same weights in a notebook."""
-    if params.chosen == "model":
+    """Return lines of Python that compute the same weights in a notebook."""
+    if params.score_source == "model":
         return (
             "import core\nfrom viz.course.shared import weighting\n\n"
             f"sentence = {params.text!r}\nwords, text = weighting.words_of(sentence), '\\n' + sentence\n"
@@ -252,9 +255,11 @@ def code(params: Params) -> str:
             "weights = weighting.softmax(weighting.from_bits(bits))\nprint(weights)"
         )
     n = len(weighting.words_of(params.text))
-    raw = {"hand": "weighting.BY_HAND", "equal": f"[1.0] * {n}", "own": repr(list(params.own))}[params.chosen]
+    raw = {"hand": "weighting.BY_HAND", "equal": f"[1.0] * {n}", "own": repr(list(params.slider_scores))}[
+        params.score_source
+    ]
     return (
         f"from viz.course.shared import weighting\n\nweights = weighting.softmax({raw})\n"
-        f"patches = weighting.spot(10, 8, {params.at}, {params.width:g}).reshape(10, 8)\nprint(weights, "
+        f"patches = weighting.spot(10, 8, {params.centre}, {params.width:g}).reshape(10, 8)\nprint(weights, "
         "patches)"
     )
