@@ -128,9 +128,9 @@ def cell_paths(run: Run, kind: str, layer: int) -> tuple[str, ...]:
         return (*(found.path(layer, leaf) for leaf in wanted), *added)
     if found.has_learned_queries:
         return tuple(found.path(layer, leaf) for leaf in wanted)
-    local = config.attention.startswith("luong-local")
-    wanted += (["centre"] if local else []) + (
-        ["align", "gaussian"] if config.attention == "luong-local-p" else []
+    name = getattr(config, "attention", "")  # a speller has one kind alone
+    wanted += (["centre"] if name.startswith("luong-local") else []) + (
+        ["align", "gaussian"] if name == "luong-local-p" else []
     )
     return (*(found.path(layer, leaf) for leaf in wanted), *_decoder_paths(run, kind).values())
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.text.words import words_in
+from core.training.loop.moments import Moments
 from viz.course.bert.stories import GAP, stories
 
 Array = NDArray[np.float64]
@@ -25,7 +26,7 @@ SIDE = 2
 """Sentences of each text of a pair; of each story the last GAP sentences are for measuring alone."""
 OTHERS = 20
 """Wrong second texts that are drawn for each first text."""
-STEPS, RANK, RATE = 60, 64, 0.03
+STEPS, RANK, RATE, DECAY = 60, 64, 0.03, 0.1
 LONGEST = 1000
 
 
@@ -141,14 +142,16 @@ def _trained(bags: torch.Tensor, n_right: int, draw: int) -> Callable[[torch.Ten
     def scores(bag: torch.Tensor) -> torch.Tensor:
         return (bag @ into).square() @ square + bias
 
-    learns = torch.optim.AdamW((into, square, bias), lr=RATE, weight_decay=0.1)
+    weights = [into, square, bias]
+    moments = Moments.zeros_like(weights)
     often = torch.tensor(n / n_right - 1)  # the few right ones count as much as the many wrong ones
     for _ in range(STEPS):
-        learns.zero_grad()
         loss = torch.nn.functional.binary_cross_entropy_with_logits(scores(bags), labels, pos_weight=often)
-        loss.backward()
-        learns.step()
-    for weight in (into, square, bias):
+        slopes = moments.update(list(torch.autograd.grad(loss, weights)))
+        with torch.no_grad():
+            for weight, slope in zip(weights, slopes, strict=True):
+                weight.mul_(1 - RATE * DECAY).sub_(RATE * slope)  # AdamW
+    for weight in weights:
         weight.requires_grad_(False)
     return scores
 

@@ -17,6 +17,7 @@ from core.errors import InputError
 from core.model import Model
 from core.models import Batch, families
 from core.run.batched import greedy
+from core.training.loop.moments import Moments
 from viz.course.transformer.training_and_inference.parallel_decoder import shifted, wanted_ids
 
 Array = NDArray[np.float64]
@@ -79,7 +80,7 @@ def teach(model: Model, source: str, target: str, rule: str = "SGD", rate: float
             source,
         )
     weights, eta = list(network.parameters()), RATES[rule] * rate
-    moments = _Moments.of(weights) if rule == "Adam" else None
+    moments = Moments.zeros_like(weights) if rule == "Adam" else None
     for step in range(MOST + 1):
         yield pupil.report(step)
         _step(pupil, weights, eta, moments)
@@ -97,36 +98,7 @@ def _copy(model: Model) -> Any:
         return network.eval().requires_grad_(True)
 
 
-@dataclass(eq=False)
-class _Moments:
-    """What Adam remembers of each weight: running means of the gradient and of its square, and how many steps they hold."""
-
-    first: list[Tensor]
-    second: list[Tensor]
-    steps: int = 0
-
-    @classmethod
-    def of(cls, weights: list[Tensor]) -> _Moments:
-        with torch.inference_mode(False):
-            return cls(
-                [torch.zeros_like(weight) for weight in weights],
-                [torch.zeros_like(weight) for weight in weights],
-            )
-
-    def towards(
-        self, gradients: list[Tensor], betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8
-    ) -> list[Tensor]:
-        """m / (sqrt(v) + epsilon) with both means freed of their start at 0 (Kingma and Ba 2015, algorithm 1)."""
-        self.steps += 1
-        one, two = (1 - beta**self.steps for beta in betas)
-        self.first = [m.lerp(g, 1 - betas[0]) for m, g in zip(self.first, gradients, strict=True)]
-        self.second = [v.lerp(g * g, 1 - betas[1]) for v, g in zip(self.second, gradients, strict=True)]
-        return [
-            (m / one) / ((v / two).sqrt() + epsilon) for m, v in zip(self.first, self.second, strict=True)
-        ]
-
-
-def _step(pupil: _Pupil, weights: list[Tensor], eta: float, moments: _Moments | None) -> None:
+def _step(pupil: _Pupil, weights: list[Tensor], eta: float, moments: Moments | None) -> None:
     """theta <- theta - eta g, or what Adam makes of g; the modes end with it, whoever asked in whatever mode.
 
     Written out: torch.optim takes seconds to import when it is first used. A test compares with it.
@@ -134,7 +106,7 @@ def _step(pupil: _Pupil, weights: list[Tensor], eta: float, moments: _Moments | 
     with torch.inference_mode(False), torch.enable_grad():
         gradients = list(torch.autograd.grad(pupil.losses().mean(), weights))
     with torch.inference_mode(False), torch.no_grad():
-        for weight, slope in zip(weights, moments.towards(gradients) if moments else gradients, strict=True):
+        for weight, slope in zip(weights, moments.update(gradients) if moments else gradients, strict=True):
             weight.sub_(eta * slope)
 
 
