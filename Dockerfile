@@ -10,7 +10,7 @@ ARG TORCH_INDEX=""
 WORKDIR /src
 RUN python -m venv /opt/atlas
 ENV PATH="/opt/atlas/bin:$PATH"
-RUN pip install --no-cache-dir ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} "torch>=2.10,<2.14"
+RUN PIP_INDEX_URL="$TORCH_INDEX" pip install --no-cache-dir "torch==2.13.0"
 COPY requirements.lock ./
 RUN pip install --no-cache-dir --require-hashes -r requirements.lock
 COPY . ./
