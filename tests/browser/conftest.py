@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,27 @@ def started() -> Any:
 @pytest.fixture
 def chromium() -> Any:
     return started()
+
+
+@pytest.fixture
+def reader(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Opens a page; no page may complain, or ask for anything outside its folder."""
+    contexts, wrong = [], []
+
+    def open_page(url: str, **more: Any) -> Any:
+        contexts.append(chromium.new_context(**more))
+        page = contexts[-1].new_page()
+        page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        own = (url.rpartition("/")[0] + "/", "blob:", "data:")
+        page.on("request", lambda r: None if r.url.startswith(own) else wrong.append(r.url))
+        page.goto(url)
+        return page
+
+    yield open_page
+    assert wrong == []
+    for context in contexts:
+        context.close()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import functools
 import re
 import shutil
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 from shown_values import stating
+from static_folder import served
 
 from viz.export import record, site
 from viz.export.__main__ import lesson_named
@@ -34,27 +32,6 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
         return place / name
 
     return publish
-
-
-@pytest.fixture
-def reader(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Opens a page; no page may complain, or ask for anything outside its folder."""
-    contexts, wrong = [], []
-
-    def open_page(url: str, **more: Any) -> Any:
-        contexts.append(chromium.new_context(**more))
-        page = contexts[-1].new_page()
-        page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        own = (url.rpartition("/")[0] + "/", "blob:", "data:")
-        page.on("request", lambda r: None if r.url.startswith(own) else wrong.append(r.url))
-        page.goto(url)
-        return page
-
-    yield open_page
-    assert wrong == []
-    for context in contexts:
-        context.close()
 
 
 def walk(page: Any) -> tuple[int, int]:
@@ -123,20 +100,6 @@ def test_a_lesson_on_a_stick_is_walked_by_key_in_the_dark_on_a_phone(
     expect(page.locator(".verdict")).to_contain_text("That is right.")
     assert walk(page) == (6, 6)
     expect(page.locator("#score")).to_have_text(stating("5 of 5 questions", "2 of them right"))
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve a folder as a static host does; its end is the end of the network."""
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(folder))
-    handler.log_message = lambda *_: None  # type: ignore[attr-defined]
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.mark.slow

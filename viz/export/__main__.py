@@ -3,6 +3,7 @@
 It writes the folder OUT, which opens from a stick, a static host or a learning platform, and, where the lesson has at most 10 MB, the
 same as one file, OUT.html. In place of a file the name of a lesson that ships, or of a chapter of the course, can stand.
 With `--paper html` it writes pages to print into OUT instead (viz.export.paper), with `--paper pdf` each as PDF, too, which needs Chromium.
+`python -m viz.export --live gpt-mini bert-mini translator-en-es OUT` writes a page in which these models run on the visitor's own sentence.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from core.errors import InputError
 from viz.course.sheets.form import MOST_SEED
 from viz.exhibit_text import Chapter
 from viz.export import paper, record, site
+from viz.export.live import site as live
+from viz.export.live.pack import MODELS
 from viz.instruments.kit.figure import printed_pages
 from viz.shell.lessons import toml_format
 from viz.shell.lessons.plan import Plan
@@ -53,7 +56,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Record the lesson and write it; return 0, or 2 with a sentence on what is wrong."""
     parser = argparse.ArgumentParser(prog="python -m viz.export", description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "lesson", help="a lesson file, the name of a lesson that ships, or a chapter of the course"
+        "lesson",
+        nargs="+",
+        help="a lesson file, the name of a lesson that ships, or a chapter of the course; with --live one or more models",
     )
     parser.add_argument(
         "out", type=Path, help="the folder to write; one file of the same name goes beside it"
@@ -71,14 +76,25 @@ def main(arguments: list[str] | None = None) -> int:
         type=int,
         help=f"0 to {MOST_SEED}: the numbers of the exit ticket, new ones if it is left out",
     )
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help=f"write a page in which models run on the visitor's own sentence, instead: {', '.join(MODELS)}",
+    )
     given = parser.parse_args(arguments)
+    if len(given.lesson) > 1 and not given.live:
+        parser.error("one lesson at a time; several models go with --live")
     if given.seed is not None and not 0 <= given.seed <= MOST_SEED:
         parser.error(f"--seed is a number from 0 to {MOST_SEED}")
     torch.set_num_threads(1)  # the numbers of a lesson are those of the server
     begun = time.perf_counter()
     try:
+        if given.live:
+            for path, size in live.write(given.lesson, given.out).items():
+                print(f"{given.out / path}: {size:,} bytes")
+            return 0
         (paper if given.paper else site).require_free(given.out)
-        lesson = lesson_named(given.lesson)
+        lesson = lesson_named(given.lesson[0])
         made = record.record(
             lesson,
             notes=given.notes or bool(given.paper),

@@ -171,9 +171,17 @@ def _page(recording: Recording, inside: dict[str, str], more: dict[str, str]) ->
 
 
 def fill(
-    template: Path, filled: dict[str, str], recording: Recording, script: Path, inside: dict[str, str]
+    template: Path,
+    filled: dict[str, str],
+    recording: Recording,
+    script: Path,
+    inside: dict[str, str],
+    rules: str = "worker-src 'self'; ",
 ) -> bytes:
-    """Return a page of a lesson: the `template` with the words that are `filled` in, the parts `inside` it, and its scripts, which the policy names."""
+    """Return a page of a lesson: the `template` with the words that are `filled` in, the parts `inside` it, and its scripts, which the policy names.
+
+    rules: further ones of the policy, of a page with files beside it.
+    """
     scripts = _scripts(recording, script)
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for _, text in scripts
@@ -181,7 +189,7 @@ def fill(
     beside = "" if inside else " 'self' file:"
     policy = (
         f"default-src 'none'; script-src {hashes} blob:{beside}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
-        f"{'' if inside else 'worker-src &#39;self&#39;; '}base-uri 'none'; form-action 'none'"
+        f"{'' if inside else rules}base-uri 'none'; form-action 'none'"
     )
     icon = base64.b64encode((STATIC / "favicon.svg").read_bytes()).decode()
     common = {

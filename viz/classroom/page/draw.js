@@ -1,7 +1,7 @@
 // The lecturer's pictures, drawn as in the app: an instrument by its own modules, a chart by the Vega that Streamlit serves.
 const box = (globalThis.attentionAtlas = { parts: new Map(), modules: new Map(), tell() {} });   // tell: nothing goes to Python from here
 const still = { data: null, parentElement: document.body, setStateValue() {}, setTriggerValue() {} };
-const roots = new Map(), turns = new Map(), latest = new Map();
+const roots = new Map(), placed = new Set(), turns = new Map(), latest = new Map();
 const stillOpen = new Map();
 
 const inflated = async (bytes) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
@@ -26,7 +26,7 @@ async function part(id, [text, deflated], code) {
 
 /** The places of these pictures, in their order; those of others go. */
 export function arrange(home, keys) {
-  for (const [key, root] of roots) if (!keys.includes(key)) { root.remove(); roots.delete(key); latest.delete(key); }
+  for (const [key, root] of roots) if (!keys.includes(key) && !placed.has(key)) { root.remove(); roots.delete(key); latest.delete(key); }
   keys.forEach((key, at) => {
     if (!roots.has(key)) roots.set(key, document.createElement("div"));
     if (home.children[at] !== roots.get(key)) home.insertBefore(roots.get(key), home.children[at] ?? null);
@@ -35,7 +35,7 @@ export function arrange(home, keys) {
 }
 
 /** The place of one picture, on a page that has a place of its own for each. */
-export const place = (key, root) => { roots.set(key, root); };
+export const place = (key, root) => { placed.add(key); roots.set(key, root); };
 
 export const isDrawn = () => latest.size > 0;
 
@@ -61,7 +61,7 @@ async function drawn(told, code) {
   const begin = (await box.modules.get(header.code)).default;
   if (turns.get(told.key) !== turn) return;
   if (!root.shadowRoot) root.attachShadow({ mode: "open" }).append(Object.assign(document.createElement("div"), { className: "atlas" }));   // each has a sheet of its own
-  begin(root.shadowRoot.querySelector(".atlas"), { header: { ...header, url: null }, parts: new Map(parts) }, still);
+  begin(root.shadowRoot.querySelector(".atlas"), { header: { ...header, url: null }, parts: new Map(parts) }, told.heard ? { ...still, setStateValue: (name, value) => told.heard[name]?.(value) } : still);
   root.dataset.drawn = told.key;
 }
 
