@@ -24,6 +24,8 @@ ENTRIES = pages.discover()
 STILL = {
     "course",
     "about",
+    "accessibility",
+    "privacy",
     "names",
     "documents",
     "figures",  # drawings

@@ -94,7 +94,9 @@ def printed_pages(pages: Mapping[str, bytes]) -> dict[str, bytes]:
             with _opened(browser, page.decode(), WIDTH, dark=False) as tab:
                 if b'id="print"' in page:
                     tab.wait_for_selector("body[data-ready]")
-                files[name] = tab.pdf(format="A4", prefer_css_page_size=True, print_background=True)
+                files[name] = tab.pdf(
+                    format="A4", prefer_css_page_size=True, print_background=True, tagged=True
+                )
         return files
 
     return _in_chromium("pdf", make)

@@ -18,7 +18,7 @@ from viz.labels import literal
 from viz.languages import ENGLISH, _, current
 from viz.number_text import megabytes
 from viz.platform import start
-from viz.shell import language
+from viz.shell import language, links
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 
@@ -109,6 +109,9 @@ def page() -> None:
             "pictures stay there until newer ones take their place. Your text is in the address bar, so that "
             "a link shows the same view: share the link and you share the text."
         )
+        with st.container(horizontal=True):
+            links.page_link("privacy", _("Privacy in full"))
+            links.page_link("accessibility", _("Accessibility"))
     with right:
         st.header("How to cite", anchor=False)
         st.code(CITE.format(version=made.version), language="bibtex", wrap_lines=True)
