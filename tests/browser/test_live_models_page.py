@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -19,10 +20,13 @@ from static_folder import served
 import core
 from core.edits import SetAllowed, ZeroHead
 from core.run import Run
+from viz.export import __main__ as command
 from viz.export.live import site
 from viz.export.live.pack import MODELS, tokenizer_rules
 from viz.export.site import VIZ
 from viz.instruments.kit.modules import follow, join_modules
+from viz.shell.lessons import toml_format
+from viz.shell.lessons.plan import Plan, Stop
 
 NEAR = 1e-3
 """The largest difference of an attention weight."""
@@ -239,3 +243,30 @@ def test_a_mask_is_edited_and_a_page_without_a_worker_runs_by_itself(
         page.goto(f"{url}/index.html?alone#model=bert-mini")
         expect(page.locator("#text")).to_have_value(site.EXAMPLES["bert-mini"])
         expect(page.locator("#output")).to_contain_text("%")
+
+
+@pytest.mark.slow
+def test_a_stop_of_a_lesson_leads_to_its_model_also_without_the_network(
+    reader: Callable[..., Any], tmp_path: Path
+) -> None:
+    text = "The dog barks at the [MASK]."
+    lesson = Plan("One", (Stop(f"look?{urlencode({'model': 'bert-mini', 'text': text})}", "Masked words"),))
+    (tmp_path / "lesson.toml").write_bytes(toml_format.dumps(lesson).encode())
+    assert command.main(["--live", str(tmp_path / "lesson.toml"), str(tmp_path / "out")]) == 0
+    page = reader((tmp_path / "out" / "index.html").as_uri())
+    page.get_by_role("link", name="own sentence").click()
+    expect(page.locator("#text")).to_have_value(text)
+    expect(page.locator("#output")).to_contain_text("%")
+    with served(tmp_path / "out") as url:
+        page = reader(f"{url}/index.html")
+        page.evaluate("async () => { await navigator.serviceWorker.ready; }")
+        page.reload()
+        page.get_by_role("link", name="own sentence").click()
+        expect(page.locator("#output")).to_contain_text("%")
+        page.go_back()
+        expect(page.locator("#name")).to_have_text("Masked words")
+    page.get_by_role("link", name="own sentence").click()
+    expect(page.locator("#output")).to_contain_text("%")
+    alone = reader((tmp_path / "out.html").as_uri())
+    expect(alone.locator("#pictures [data-drawn]").first).to_be_visible()
+    expect(alone.get_by_role("link", name="own sentence")).to_have_count(0)

@@ -17,6 +17,7 @@ from core.checkpoints.native_format import load_weights
 from core.errors import InputError
 from viz.export import __main__ as command
 from viz.export.live import pack, site
+from viz.export.record import Recording
 
 packed = cache(pack.pack)
 
@@ -96,3 +97,23 @@ def test_other_models_and_folders_are_refused(tmp_path: Path, capsys: pytest.Cap
     with pytest.raises(SystemExit):
         command.main(["vision", "vision", str(tmp_path / "new")])
     assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
+
+
+def test_a_stop_of_look_leads_to_its_model_with_its_sentence() -> None:
+    shown = (
+        "look?model=gpt-mini&text=A+%26+B&view=heads",
+        "look?model=vit-doodles&text=cat",
+        "look",
+        "scaling",
+    )
+    made = Recording({"title": "Three"}, tuple({"link": link} for link in shown))
+    assert site.add_own_sentences(made) == ["gpt-mini", "translator-en-es"]
+    assert [stop.get("own") for stop in made.stops] == [
+        "model=gpt-mini&text=A+%26+B",
+        None,
+        "model=translator-en-es&text=She+has+a+white+car.",
+        None,
+    ]
+    assert made.lesson["live"] == "live/index.html"
+    none = Recording({"title": "None"}, ({"link": "scaling"},))
+    assert site.add_own_sentences(none) == [] and not none.lesson["live"]

@@ -3,7 +3,8 @@
 It writes the folder OUT, which opens from a stick, a static host or a learning platform, and, where the lesson has at most 10 MB, the
 same as one file, OUT.html. In place of a file the name of a lesson that ships, or of a chapter of the course, can stand.
 With `--paper html` it writes pages to print into OUT instead (viz.export.paper), with `--paper pdf` each as PDF, too, which needs Chromium.
-`python -m viz.export --live gpt-mini bert-mini translator-en-es OUT` writes a page in which these models run on the visitor's own sentence.
+`python -m viz.export --live gpt-mini bert-mini translator-en-es OUT` writes a page in which these models run on the visitor's own sentence;
+`--live` with a lesson puts such a page beside it, for its stops of Look.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "lesson",
         nargs="+",
-        help="a lesson file, the name of a lesson that ships, or a chapter of the course; with --live one or more models",
+        help="a lesson file, the name of a lesson that ships, or a chapter of the course; with --live also one or more models",
     )
     parser.add_argument(
         "out", type=Path, help="the folder to write; one file of the same name goes beside it"
@@ -79,17 +80,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--live",
         action="store_true",
-        help=f"write a page in which models run on the visitor's own sentence, instead: {', '.join(MODELS)}",
+        help=f"a page in which models run on the visitor's own sentence: of these models ({', '.join(MODELS)}), or beside a lesson of those that it shows on Look",
     )
     given = parser.parse_args(arguments)
-    if len(given.lesson) > 1 and not given.live:
-        parser.error("one lesson at a time; several models go with --live")
+    only_models = given.live and {*given.lesson} <= {*MODELS}
+    if len(given.lesson) > 1 and not only_models:
+        parser.error(f"one lesson at a time, or several models with --live: {', '.join(MODELS)}")
     if given.seed is not None and not 0 <= given.seed <= MOST_SEED:
         parser.error(f"--seed is a number from 0 to {MOST_SEED}")
     torch.set_num_threads(1)  # the numbers of a lesson are those of the server
     begun = time.perf_counter()
     try:
-        if given.live:
+        if only_models:
             for path, size in live.write(given.lesson, given.out).items():
                 print(f"{given.out / path}: {size:,} bytes")
             return 0
@@ -100,7 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
             notes=given.notes or bool(given.paper),
             report=lambda share, name: print(f"{share:4.0%}  {name}", file=sys.stderr),
         )
-        lines = _print(made, given) if given.paper else _publish(made, given.out)
+        lines = _print(made, given) if given.paper else _publish(made, given.out, own_sentences=given.live)
     except InputError as error:
         print(f"{error.wrong} {error.rule} {error.remedy}", file=sys.stderr)
         return 2
@@ -111,10 +113,15 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _publish(made: record.Recording, out: Path) -> list[str]:
-    """Write the folder and the one file; return a line on each."""
+def _publish(made: record.Recording, out: Path, *, own_sentences: bool) -> list[str]:
+    """Write the folder and the one file, and the models for `own_sentences` into the folder; return a line on each."""
+    models = live.add_own_sentences(made) if own_sentences else []
     folder, single = site.write(made, out)
+    written = live.write(models, out / live.FOLDER) if models else {}
+    none = ["No stop shows one of the models that run in a page: there is none."]
     return [
+        *(f"{out / live.FOLDER / path}: {size:,} bytes" for path, size in written.items()),
+        *(none if own_sentences and not models else ()),
         f"{out}: {folder:,} bytes",
         f"{out}.html: {single:,} bytes" if single else "One file would have more than 10 MB: there is none.",
     ]

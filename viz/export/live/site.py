@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from core.checkpoints import open_model
 from core.run import Attention
 from viz import theme
 from viz.export import site
-from viz.export.live.pack import pack
+from viz.export.live.pack import MODELS, pack
 from viz.export.record import Recording
 from viz.instruments.grid.grid import GRID, AllHeads
 from viz.instruments.kit.component import Instrument
@@ -29,7 +30,11 @@ from viz.instruments.kit.picture import CROSSING, axis
 from viz.instruments.mask_editor.mask_editor import MASK_EDITOR, MaskEditor
 from viz.instruments.words.words import WORDS, Words
 from viz.number_text import MEGA, megabytes
+from viz.shell import pages
+from viz.shell.lessons.views import parse_view
 
+FOLDER = "live"
+"""The folder of the models in that of a lesson."""
 PAGE = Path(__file__).resolve().parent / "page"
 EXAMPLES = {
     "gpt-mini": "The old man sat by the fire and told the king about the",
@@ -65,6 +70,21 @@ def write(names: Sequence[str], out: Path) -> dict[str, int]:
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         (out / path).write_bytes(data)
     return {path: len(data) for path, data in files.items()}
+
+
+def add_own_sentences(recording: Recording) -> list[str]:
+    """Let the stops of a lesson that show one of these models on Look lead to the page in which it runs, beside the lesson in `FOLDER`; return the models."""
+    names = set[str]()
+    for stop in recording.stops:
+        view = parse_view(stop["link"])
+        if view.entry.slug != pages.HOME:
+            continue
+        opened = {"model": view.entry.module.Params.model, "text": view.entry.module.Params.text} | view.query
+        if opened["model"] in MODELS:
+            stop["own"] = urlencode({"model": opened["model"], "text": opened["text"]})
+            names.add(opened["model"])
+    recording.lesson["live"] = f"{FOLDER}/index.html" if names else ""
+    return sorted(names)
 
 
 def folder_files(names: Sequence[str]) -> dict[str, bytes]:

@@ -92,12 +92,14 @@ async function show(to, focus = false) {
     at("says").textContent = "";
     at("questions").replaceChildren();
     arrange(at("pictures"), []);
-    at("unseen").hidden = true;
+    at("unseen").hidden = at("own").hidden = true;
     const stop = await load(`stop-${current + 1}`);
     if (mine !== turn) return;
     if (stop.title !== told.name) at("where").textContent += ` \u00b7 ${stop.title}`;
     typeset(at("says"), stop, "says");
     const none = !stop.phases.some(({ pictures }) => pictures.length);
+    at("own").hidden = !stop.own || !lesson.version;   // the models are beside the folder's page, not beside the one file
+    if (stop.own) at("own").firstChild.href = `${lesson.live}#${stop.own}`;
     at("unseen").hidden = !none && !stop.unseen;
     at("unseen").textContent = none
       ? `This stop cannot be recorded: what \u201c${stop.title}\u201d shows here is only in the full app, at ${stop.link}`

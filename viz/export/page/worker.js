@@ -16,7 +16,22 @@ self.addEventListener("activate", (event) => event.waitUntil((async () => {
 self.addEventListener("fetch", (event) => {
   if (event.request.method !== "GET" || !event.request.url.startsWith(self.registration.scope)) return;
   event.respondWith((async () => {
-    const cache = await caches.open(NOW), asked = event.request.mode === "navigate" ? "index.html" : event.request;
-    return (await cache.match(asked, { ignoreSearch: true })) ?? fetch(event.request);
+    const cache = await caches.open(NOW), turns = event.request.mode === "navigate";
+    if (event.request.url.startsWith(`${self.registration.scope}live/`)) return model(cache, event.request, turns);
+    return (await cache.match(turns ? "index.html" : event.request, { ignoreSearch: true })) ?? fetch(event.request);
   })());
 });
+
+/** Models and their page, which are kept once they were asked for: they are large. The page names the version of its models; it is asked for each time. */
+async function model(cache, request, turns) {
+  const before = await cache.match(request);
+  if (before && !turns) return before;
+  try {
+    const found = await fetch(request);
+    if (found.ok) await cache.put(request, found.clone());
+    return found;
+  } catch (error) {
+    if (before) return before;
+    throw error;
+  }
+}

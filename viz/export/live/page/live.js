@@ -16,12 +16,14 @@ const view = { model: models[0], kind: null, head: [0, 0], turn: null, zero: [],
 
 /** Buttons of which one is pressed: [value, words] each. */
 function choices(home, entries, chosen, act) {
+  const focused = home.contains(document.activeElement);
   home.hidden = entries.length < 2;
   home.replaceChildren(...entries.map(([value, text]) => {
     const button = make("button", null, text, { type: "button", onclick: () => act(value) });
     button.setAttribute("aria-pressed", String(value === chosen));
     return button;
   }));
+  if (focused) home.querySelector('[aria-pressed="true"]').focus();
 }
 
 const percent = (share) => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)}%`;
