@@ -34,9 +34,9 @@ def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
         settle(visitor)
     assert visitor.locator(".board input.entry").count() == 1, "the cell stays open while the page answers"
     visitor.keyboard.press("Escape")
-    first = exhibit.compute(exhibit.Params()).found.w_v[3, 1]
+    first = exhibit.compute(exhibit.Params()).attention.w_v[3, 1]
     made = f"Q20:-3_V31:{first + 2:g}"
-    found = exhibit.compute(exhibit.Params(set=made)).found
+    found = exhibit.compute(exhibit.Params(set=made)).attention
     assert shown(visitor, "W_Q", 2, 0) == -3 and shown(visitor, "W_V", 3, 1) == first + 2
     assert [shown(visitor, "q", i, 0) for i in range(3)] == found.q[5].tolist()
     assert [shown(visitor, "v", i, 0) for i in range(2)] == found.v[5].tolist()

@@ -17,7 +17,7 @@ SIZES = [Sizes(), Sizes(1, 2, 4, 4), Sizes(3, 6, 12, 3), Sizes(1, 5, 6, 1)]
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("redrawn", [0, 2])
 def test_every_step_is_that_of_torch(sizes: Sizes, redrawn: int) -> None:
-    way, attend = maths.followed(sizes, 3, redrawn), maths.layer(sizes, 3, redrawn)
+    way, attend = maths.run_layer(sizes, 3, redrawn), maths.layer(sizes, 3, redrawn)
     oracle = nn.MultiheadAttention(sizes.d, sizes.h, batch_first=True, dtype=torch.float64)
     maps = (attend.to_q, attend.to_k, attend.to_v)
     with torch.no_grad():
@@ -40,7 +40,7 @@ def test_every_step_is_that_of_torch(sizes: Sizes, redrawn: int) -> None:
 
 def test_shapes_and_whose_number_is_where() -> None:
     sizes = Sizes(2, 3, 8, 4)
-    way = maths.followed(sizes)
+    way = maths.run_layer(sizes)
     steps = {stage.name: stage for stage in maths.stages(way)}
     assert tuple(steps) == maths.NAMES
     expected = {
@@ -76,13 +76,13 @@ def test_shapes_and_whose_number_is_where() -> None:
 
 def test_with_one_head_or_one_word_the_swap_changes_nothing() -> None:
     for sizes in (Sizes(1, 4, 6, 1), Sizes(2, 1, 6, 3)):
-        assert maths.in_place(sizes) == sizes.n * sizes.d and maths.followed(sizes).off == 0
+        assert maths.in_place(sizes) == sizes.n * sizes.d and maths.run_layer(sizes).off == 0
 
 
 def test_a_head_drawn_anew_leaves_the_others_as_they_are_to_the_bit() -> None:
     """E15."""
     sizes = Sizes(2, 5, 16, 4)
-    before, after = maths.followed(sizes), maths.followed(sizes, redrawn=1)
+    before, after = maths.run_layer(sizes), maths.run_layer(sizes, redrawn=1)
     moved = maths.changed(before, after)
     assert moved[0] > 0.1 and (moved[1:] == 0).all()
     assert (
@@ -100,16 +100,16 @@ def test_a_head_reads_the_whole_word() -> None:
 
 def test_heads_that_do_not_divide_the_width_are_told_in_three_parts() -> None:
     with pytest.raises(InputError, match="8 numbers cannot be divided among 3 heads") as told:
-        maths.followed(Sizes(1, 4, 8, 3))
+        maths.run_layer(Sizes(1, 4, 8, 3))
     assert "divisible" in told.value.rule and "d = 6 or d = 9" in told.value.remedy
     with pytest.raises(InputError, match="take d = 8,"):
-        maths.followed(Sizes(1, 4, 4, 8))
+        maths.run_layer(Sizes(1, 4, 4, 8))
 
 
 @pytest.mark.parametrize("wanted", [2, 3, 4])
 def test_one_head_keeps_the_worth_of_one_part(wanted: int) -> None:
     for heads in range(1, wanted + 2):
-        assert maths.measured_loss(wanted, heads) == pytest.approx(maths.lost(wanted, heads), abs=0.02)
+        assert maths.measured_loss(wanted, heads) == pytest.approx(maths.lost_share(wanted, heads), abs=0.02)
 
 
 def test_wherever_one_head_looks_it_loses_as_much() -> None:

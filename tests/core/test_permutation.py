@@ -61,7 +61,9 @@ def test_equivariant_not_invariant_and_the_weights_are_p_a_p_transposed(layer):
     np.testing.assert_allclose(moved, p @ out, atol=1e-13)
     np.testing.assert_allclose(b, p @ a @ p.T, atol=1e-13)
     found = maths.reordered(layer, x, p @ x, order)
-    assert found.kind == maths.MOVES and found.largest < 1e-12 < 0.01 < found.in_place and found.kept.all()
+    assert (
+        found.kind == maths.MOVES and found.largest < 1e-12 < 0.01 < found.in_place and found.unchanged.all()
+    )
     assert found.pooled_largest < 1e-13
     assert maths.reordered(layer, x, x, range(WORDS)).kind == maths.STAYS
 
@@ -70,11 +72,11 @@ def test_with_positions_and_with_a_mask_it_is_lost(layer):
     x, order = rows(), (0, 2, 1, 3, 4, 6, 5)
     places = np.random.default_rng(2).normal(size=(WORDS, SIZE))
     placed = maths.reordered(layer, x + places, x[list(order)] + places, order)
-    assert placed.kind == maths.CHANGES and placed.pooled_largest > 0.001 and not placed.kept.any()
+    assert placed.kind == maths.CHANGES and placed.pooled_largest > 0.001 and not placed.unchanged.any()
     masked = maths.reordered(layer, x, x[list(order)], order, causal=True)
     assert masked.kind == maths.CHANGES
     assert (
-        masked.kept.tolist()
+        masked.unchanged.tolist()
         == maths.same_past(range(WORDS), order)
         == [True, False, False, True, True, False, False]
     )
@@ -89,9 +91,9 @@ def test_a_repeated_word_counts_and_only_shares_count(layer):
     )
     np.testing.assert_allclose(together, maths.repeated(before, [1, 1, 3, 1, 1, 1, 1]), atol=1e-13)
     said = maths.reordered(layer, x, x[list(again)], again)
-    assert said.kind == maths.CHANGES and not said.kept.any()
+    assert said.kind == maths.CHANGES and not said.unchanged.any()
     whole = (*range(WORDS), *range(WORDS))
-    assert maths.reordered(layer, x, x[list(whole)], whole).kept.all()
+    assert maths.reordered(layer, x, x[list(whole)], whole).unchanged.all()
 
 
 def test_equal_words_have_equal_rows_without_positions_only(layer):
@@ -109,7 +111,7 @@ def test_the_model_s_own_first_layer_and_all_its_layers_agree():
     out, pattern = maths.attend(maths.in_double(model.network.layers[0].self_attn), x)
     np.testing.assert_allclose(out, run.trace["layer.0.self_attn.out"], atol=1e-4)
     np.testing.assert_allclose(pattern, run.trace["layer.0.self_attn.pattern"], atol=1e-5)
-    np.testing.assert_allclose(maths.through(model.network, x), run.hidden()[-1], atol=1e-4)
+    np.testing.assert_allclose(maths.run_layers(model.network, x), run.hidden()[-1], atol=1e-4)
     bare = model.run("The dog saw the man.", edits=[core.edits.NoPositions("embed.position")])
     np.testing.assert_allclose(maths.rows_of(model.network, run.ids), bare.trace["embed.out"], atol=1e-5)
 

@@ -11,7 +11,7 @@ import torch
 import core
 from core import edits
 from viz.course.self_attention.heads_compared import maths
-from viz.course.self_attention.heads_compared.maths import removal, said
+from viz.course.self_attention.heads_compared.maths import predicted_tokens, removal
 
 TEXT = "She has a white car."
 
@@ -23,7 +23,7 @@ def test_taking_a_head_away_is_zeroing_its_columns_of_w_o(name: str) -> None:
     kind = model.spec.kinds_of(model.config)[0]
     found, head, size = removal(model, TEXT, kind.name), 3, model.config.d_head
     run = model.run(TEXT, keep=("logits",))
-    rows, tokens = said(run)
+    rows, tokens = predicted_tokens(run)
     assert found.tokens == tuple(model.tokenizer.token(token) for token in tokens) and found.target == (
         run.target_text if model.spec.has_source else None
     )
@@ -34,7 +34,7 @@ def test_taking_a_head_away_is_zeroing_its_columns_of_w_o(name: str) -> None:
     with torch.no_grad():
         kind.module(network, 1).to_out.weight[:, head * size : (head + 1) * size] = 0
     for changed, expected in (
-        (other.run(TEXT, target=found.target, keep=("logits",)), found.without[1, head]),
+        (other.run(TEXT, target=found.target, keep=("logits",)), found.without_head[1, head]),
         (
             model.run(
                 TEXT,
@@ -42,7 +42,7 @@ def test_taking_a_head_away_is_zeroing_its_columns_of_w_o(name: str) -> None:
                 keep=("logits",),
                 edits=[edits.ZeroHead(kind.path(1, "heads"), h) for h in range(model.config.n_heads)],
             ),
-            found.bare[1],
+            found.without_layer[1],
         ),
         (run, found.before),
     ):
@@ -52,12 +52,12 @@ def test_taking_a_head_away_is_zeroing_its_columns_of_w_o(name: str) -> None:
         )
     factors = found.factors(1)
     assert factors.shape == (model.config.n_heads + 1,) and factors[head] == pytest.approx(
-        np.exp((found.without[1, head] - found.before).sum())
+        np.exp((found.without_head[1, head] - found.before).sum())
     )
 
 
 def test_the_word_that_asks_and_the_head_to_point_at() -> None:
-    assert maths.place(["It", "fell", "."]) == 0 and maths.place([]) == 0
+    assert maths.word_position(["It", "fell", "."]) == 0 and maths.word_position([]) == 0
     weights = np.zeros((3, 4, 4))
     weights[0, 2] = [0, 1.0, 0, 0]  # the word before: a habit of place
     weights[1, 2] = [0.6, 0.4, 0, 0]

@@ -116,9 +116,9 @@ def test_the_mask_gives_the_same_numbers_and_without_it_every_line_moves():
     layer, head = read.opening().layer, read.opening().head
     found = read.reading(SHORT, read.Head(layer, head))
     assert (
-        (found.moved[:-1] == 0).all()
-        and found.moved[-1] > 0
-        and (read.reading(SHORT, read.Head(layer, head), without=True).moved > 0).all()
+        (found.changes[:-1] == 0).all()
+        and found.changes[-1] > 0
+        and (read.reading(SHORT, read.Head(layer, head), unmasked=True).changes > 0).all()
     )
     np.testing.assert_allclose(maths.mask_form(found.scores, found.values).weights, found.pattern, atol=1e-6)
 

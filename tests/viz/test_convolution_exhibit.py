@@ -100,7 +100,7 @@ def test_the_tree_is_the_field_that_gradients_find():
 def test_another_sign_moves_the_top_inside_the_field_and_nowhere_else(at):
     """C062: the shade of the signs, against runs of one sentence each."""
     signs, steps = maths.signs_of(maths.example("recall", 2)), maths.dilations()
-    found = maths.moved(signs, at, attends=False)
+    found = maths.sensitivity(signs, at, attends=False)
     inside = maths.tree(steps, at)[0]
     assert np.flatnonzero(found).tolist() == list(inside) and found.max() == 1
     model, path = core.open_model(maths.MODEL), "layer.1.dense.3.gated"
@@ -112,7 +112,7 @@ def test_another_sign_moves_the_top_inside_the_field_and_nowhere_else(at):
             np.linalg.norm(model.run(other, edits=maths.edits(True, False)).trace[path][at] - before)
         )
     np.testing.assert_allclose(found[list(inside)], np.array(sizes) / max(sizes), atol=1e-3)
-    with_attention = maths.moved(signs, at)
+    with_attention = maths.sensitivity(signs, at)
     assert (with_attention[: at + 1] > 0).all() and (with_attention[at + 1 :] == 0).all()
 
 

@@ -18,7 +18,7 @@ from core.analysis.heads.pattern_distance import compare_patterns
 from viz import theme
 from viz.course.self_attention.heads_compared import exhibit, maths, steps, worth
 from viz.course.self_attention.heads_compared.charts import COLUMN, looks, maps
-from viz.course.self_attention.heads_compared.maths import named, removal
+from viz.course.self_attention.heads_compared.maths import option_labels, removal
 from viz.course.self_attention.heads_compared.params import SENTENCES, Params
 from viz.labels import percent, shorten
 
@@ -133,7 +133,7 @@ def test_two_heads_side_by_side_and_their_difference():
     assert states(said(test), f"{alike.bits:.2f} bits")
     gap = data.weights[2] - data.weights[7]
     at = np.unravel_index(np.abs(gap).argmax(), gap.shape)
-    names = named(data.words)
+    names = option_labels(data.words)
     assert (
         f"from “{names[at[0]]}” to “{names[at[1]]}”: H2 gives {percent(data.weights[2][at])}, H7 {percent(data.weights[7][at])}"
         in said(test)
@@ -188,10 +188,11 @@ def test_without_a_head_the_output_changes_by_what_was_computed():
         [row["value"] for row in drawn_rows(test, "value")], np.log2(factors), atol=1e-6
     )
     assert (
-        test.dataframe[0].value[f"H{head}"].tolist() == np.round(np.exp(found.without[1, head]), 4).tolist()
+        test.dataframe[0].value[f"H{head}"].tolist()
+        == np.round(np.exp(found.without_head[1, head]), 4).tolist()
     )
     bare = page(step="5", off="8", state={"predict:heads_compared.off": answer})
-    worst = int((found.bare[1] - found.before).argmin())
+    worst = int((found.without_layer[1] - found.before).argmin())
     assert states(said(bare), "8 heads", f"“{found.tokens[worst].strip()}”")
     gpt = page(
         step="5",

@@ -12,7 +12,7 @@ from shown_values import states
 
 from viz import theme
 from viz.course.self_attention.charts.head_grids import ABOVE, head_grid, per_head
-from viz.course.self_attention.many_heads import exhibit, maths, why
+from viz.course.self_attention.many_heads import exhibit, independence, maths
 from viz.course.self_attention.many_heads.params import WORDS, Params
 from viz.labels import percent
 
@@ -129,7 +129,7 @@ def test_head_1_drawn_anew_and_only_head_1_changes():
     covered = page(step="5")
     assert {(row["value"], row["said"]) for row in drawn_rows(covered, "value", place=2)} == {(0.0, "?")}
     test = page(step="5", h="4", state=told("redraw", "All heads after it"))
-    moved = maths.changed(*(maths.followed(maths.Sizes(2, 4, 8, 4), 0, r) for r in (0, 1)))
+    moved = maths.changed(*(maths.run_layer(maths.Sizes(2, 4, 8, 4), 0, r) for r in (0, 1)))
     assert "“Nothing" in said(test) and "the others by 0." in said(test)
     bars = drawn_rows(test, "value", place=2)
     assert [bar["said"] for bar in bars] == [f"{moved[0]:.2f}", "0.00", "0.00", "0.00"] and moved[
@@ -149,7 +149,7 @@ def test_one_against_several():
         and "75" not in said(test)
         and states(said(test), "288", "512", "1,050,624")
     )
-    test = page(step="6", wanted="4", state={"predict:many_heads.several": why.SPREADS[-1]})
+    test = page(step="6", wanted="4", state={"predict:many_heads.several": independence.SPREADS[-1]})
     assert "Right." in said(test) and states(said(test), "One head loses 75%", "4 heads lose 0%")
     assert all(percent(loss, 1) in said(test) for loss in maths.spreads(4).values())
     assert [bar["label"] for bar in drawn_rows(test, "value")][::2] == ["0.750", "0.500", "0.250", "0.000"]
@@ -157,7 +157,7 @@ def test_one_against_several():
         [bar["value"] for bar in drawn_rows(test, "value")][1::2],
         [maths.measured_loss(4, m) for m in range(1, 5)],
     )
-    other = page(step="6", d="16", wanted="2", state={"predict:many_heads.several": why.SPREADS[0]})
+    other = page(step="6", d="16", wanted="2", state={"predict:many_heads.several": independence.SPREADS[0]})
     assert (
         "Right." not in said(other)
         and "One head loses 50%" in said(other)

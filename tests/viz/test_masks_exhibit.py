@@ -27,7 +27,7 @@ from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe
 from viz.course.kit import erratum_card as errata
 from viz.course.self_attention.masks import editor, exhibit, read
-from viz.course.self_attention.masks.read import SENTENCES, Chosen, matrices
+from viz.course.self_attention.masks.read import SENTENCES, MaskedHead, matrices
 from viz.course.shared import masks as lesson
 from viz.course.shared import masks_batch, masks_panels
 from viz.labels import percent
@@ -86,7 +86,7 @@ def packets(test: AppTest) -> dict[str, dict]:
 
 @pytest.mark.parametrize("kind", lesson.KINDS)
 def test_the_mask_is_in_the_real_run_and_the_pattern_is_its_tensor(kind):
-    params = Chosen(layer=1, head=2, recipe=lesson.Recipe(kind, count=1, seed=4))
+    params = MaskedHead(layer=1, head=2, recipe=lesson.Recipe(kind, count=1, seed=4))
     data = matrices(params)
     n = len(data.tokens)
     assert data.path == "layer.1.self_attn" and data.scores.shape == data.pattern.shape == (n, n)
@@ -101,7 +101,7 @@ def test_the_mask_is_in_the_real_run_and_the_pattern_is_its_tensor(kind):
 
 def test_in_one_layer_the_scores_stay_and_in_every_layer_they_change():
     causal, here, everywhere = (
-        matrices(Chosen(layer=1, recipe=lesson.Recipe(kind), everywhere=where))
+        matrices(MaskedHead(layer=1, recipe=lesson.Recipe(kind), everywhere=where))
         for kind, where in (("causal", False), ("full", False), ("full", True))
     )
     assert np.array_equal(causal.scores, here.scores)
@@ -110,20 +110,20 @@ def test_in_one_layer_the_scores_stay_and_in_every_layer_they_change():
 
 def test_a_mask_drawn_by_hand_is_used():
     rows = tuple(tuple(bool((i + j) % 2) for j in range(N)) for i in range(N))
-    data = matrices(Chosen(text=SENTENCES[0], drawn=rows))
+    data = matrices(MaskedHead(text=SENTENCES[0], mask_rows=rows))
     assert tuple(map(tuple, data.allowed.tolist())) == rows
 
 
 def test_a_mask_of_another_size_is_refused_in_three_parts():
     with pytest.raises(InputError) as caught:
-        matrices(Chosen(text=SENTENCES[0], drawn=((True,),)))
+        matrices(MaskedHead(text=SENTENCES[0], mask_rows=((True,),)))
     assert caught.value.wrong and caught.value.rule and caught.value.remedy
 
 
 def test_the_lines_to_take_away_make_the_same_numbers():
     for params in (
-        Chosen(layer=1, head=1, recipe=lesson.Recipe("sparse")),
-        Chosen(text="I am a student.", drawn=tuple(map(tuple, masks.strict(N).tolist()))),
+        MaskedHead(layer=1, head=1, recipe=lesson.Recipe("sparse")),
+        MaskedHead(text="I am a student.", mask_rows=tuple(map(tuple, masks.strict(N).tolist()))),
     ):
         lines = editor.code(params).replace("core.open_model", "open_random")
         names = {"open_random": _open_random}
@@ -161,7 +161,7 @@ def test_a_row_with_nothing_allowed_is_told_in_words():
 
 
 def test_the_sentence_says_what_the_mask_took_away():
-    data = matrices(Chosen(text="I am a student.", layer=1))
+    data = matrices(MaskedHead(text="I am a student.", layer=1))
     row = lesson.row(data.scores[1], data.allowed[1])
     told = editor.sentence(data, 1, 0)
     assert states(told, "“am”", "2 of 5 words") and f"{percent(data.pattern[1, 0])} to “I”" in told
@@ -216,7 +216,7 @@ def test_closed_folds_compute_nothing(monkeypatch):
 
 def test_a_finite_number_leaks():
     """C037."""
-    data = matrices(Chosen(text="I am a student."))
+    data = matrices(MaskedHead(text="I am a student."))
     expected = lesson.filled(data.scores, data.allowed, -1, p=data.d_head, inside=True).worst[1]
     test = page("masks.finite", text="I am a student.", fill="-1", layer="0", head="0")
     assert f"{percent(expected, 2)}" in said(test) and expected > 0.2
@@ -239,7 +239,7 @@ def test_the_question_is_answered_with_this_rows_numbers():
     before = page(text="I am a student.")
     assert "same factor" not in said(before)
     test = page(text="I am a student.", layer="0", head="0", state={"predict:masks.guess": "It is lost"})
-    data = matrices(Chosen(text="I am a student."))
+    data = matrices(MaskedHead(text="I am a student."))
     told = lesson.without_favourite(data.scores, data.allowed, 2)
     assert told is not None and f"from {told.before:.3f} to {told.after:.3f}" in said(test)
 

@@ -54,7 +54,7 @@ def cells_of(figure: Any, orient: str) -> list[dict[str, Any]]:
     return side(figure, orient)["data"]["values"]
 
 
-def rows_of(layer: list[dict[str, Any]], d: int = steps.DRAWN) -> np.ndarray:
+def rows_of(layer: list[dict[str, Any]], d: int = steps.DRAWN_NUMBERS) -> np.ndarray:
     """The numbers of one side, a row each."""
     return np.array([cell["v"] for cell in layer]).reshape(-1, d)
 
@@ -67,17 +67,19 @@ def test_it_opens_with_the_homework_question_and_hides_what_comes_out():
     assert not test.get("plotly_chart") and cells_of(test, "right") == drawn_rows(test, "line") == []
     assert "?" in [each["mark"].get("text") for each in find_layers(test, mark="text")]
     np.testing.assert_allclose(
-        rows_of(cells_of(test, "left")), data.plain.before[:, : steps.DRAWN], atol=1e-4
+        rows_of(cells_of(test, "left")), data.plain.before[:, : steps.DRAWN_NUMBERS], atol=1e-4
     )
     names = side(test, "right")["encoding"]["y"]["axis"]["labelExpr"]
     assert '["the", "man", "saw"' in names
-    limit = max(np.abs(each[:, : steps.DRAWN]).max() for each in (data.plain.before, data.plain.after))
+    limit = max(
+        np.abs(each[:, : steps.DRAWN_NUMBERS]).max() for each in (data.plain.before, data.plain.after)
+    )
     domain = side(test, "left")["encoding"]["color"]["scale"]["domain"]
     assert domain == pytest.approx([-limit, limit])
     assert number(-limit, 1) in [row["text"] for row in all_rows(test, "text")]
     told = page(state={"predict:permutation.first": maths.STAYS})
     np.testing.assert_allclose(
-        rows_of(cells_of(told, "right")), data.plain.after[:, : steps.DRAWN], atol=1e-4
+        rows_of(cells_of(told, "right")), data.plain.after[:, : steps.DRAWN_NUMBERS], atol=1e-4
     )
     assert f"It is “{maths.MOVES}”" in said(told) and states(said(told), f"{data.plain.in_place:.2f}")
     assert lines(told) == {"the same numbers": 6, "other numbers": 0}
@@ -92,11 +94,11 @@ def test_rows_move_along_change_with_positions_and_the_mean_stays():
     ids = default().open("bert-mini").tokenizer.encode("The dog saw the man.").ids
     assert data.order == (0, 4, 2, 3, 1, 5) and len(data.pieces) == len(ids)
     np.testing.assert_allclose(data.plain.after, data.plain.before[list(data.order)], atol=1e-12)
-    assert data.plain.in_place > 1 and data.whole < 1e-4
+    assert data.plain.in_place > 1 and data.all_layers < 1e-4
     before, after = data.patterns
     np.testing.assert_allclose(after, before[:, list(data.order)][:, :, list(data.order)], atol=1e-12)
     why = page(step="2")
-    assert states(said(why), "6 layers", "32-bit", tiny(data.whole))
+    assert states(said(why), "6 layers", "32-bit", tiny(data.all_layers))
     placed = page(step="3")
     assert lines(placed) == {"the same numbers": 0, "other numbers": 6}
     far = np.linalg.norm(data.placed.after - data.placed.before[list(data.order)], axis=1) / np.linalg.norm(
@@ -110,7 +112,7 @@ def test_rows_move_along_change_with_positions_and_the_mean_stays():
         and lines(mean) == {SAME: 7, OTHER: 0}
     )
     np.testing.assert_allclose(
-        rows_of(cells_of(mean, "right"))[-1], data.plain.after.mean(0)[: steps.DRAWN], atol=1e-4
+        rows_of(cells_of(mean, "right"))[-1], data.plain.after.mean(0)[: steps.DRAWN_NUMBERS], atol=1e-4
     )
     with_places = page(step="4", places="1")
     assert (
@@ -128,7 +130,7 @@ def test_both_homework_questions_are_answered_with_numbers():
     assert "equivariant, not invariant" in said(first) and states(said(first), tiny(data.plain.largest))
     twice = page(step="5", state={"predict:permutation.set": steps.SET_CHANGES})
     assert "Right." in said(twice) and states(
-        said(twice), "“dog”", "6 original rows", percent_of_change(float(data.said.change[:6].max()))
+        said(twice), "“dog”", "6 original rows", percent_of_change(float(data.repetition.change[:6].max()))
     )
     assert lines(twice) == {"the same numbers": 0, "other numbers": 7}
     every = page(step="5", twice="6", state={"predict:permutation.set": steps.SET_CHANGES})
@@ -146,7 +148,7 @@ def test_under_a_mask_rows_with_the_same_past_stay():
     test = page(step="6", state={"predict:permutation.mask": "2"})
     data = exhibit.compute(Params())
     assert (
-        data.causal.kept.tolist()
+        data.causal.unchanged.tolist()
         == maths.same_past(data.pieces, data.order)
         == [True, False, False, False, False, True]
     )
@@ -203,7 +205,7 @@ def test_the_proof_stands_below_the_equation_and_the_lines_make_the_same_numbers
     exec(filled(exhibit.EXHIBIT.text.steps[0].code, {}, params, data), names)
     np.testing.assert_allclose(names["plain"].after, data.plain.after)
     np.testing.assert_allclose(names["placed"].change, data.placed.change)
-    assert data.plain.kept.all()
+    assert data.plain.unchanged.all()
 
 
 def test_figures_as_data():

@@ -89,7 +89,7 @@ def test_the_ticks_of_the_criteria_are_computed():
     test = page(step="3", code="integer")
     data = exhibit.compute(Params())
     marks = [row["mark"] for row in drawn_rows(test, "mark")]
-    assert marks == ["✓" if good else "✗" for good in data.kept.ravel()] and data.kept.shape == (6, 5)
+    assert marks == ["✓" if good else "✗" for good in data.passes.ravel()] and data.passes.shape == (6, 5)
     assert states(said(test), "integer", "1 per step", "at most 999")
     table = default().open("gpt-mini").network.embed["position"].weight
     assert "✗ the table ends" in said(page(step="3", code="learned")) and len(table) < 1000

@@ -81,7 +81,7 @@ def test_the_page_opens_with_a_question_that_counts_the_scores():
 
 def test_every_matrix_stands_on_the_board_with_its_shape_and_r_differs_from_p():
     """C024."""
-    found = exhibit.compute(exhibit.Params(d=5, p=2, r=6, n=4)).found
+    found = exhibit.compute(exhibit.Params(d=5, p=2, r=6, n=4)).attention
     seen: dict[str, Any] = {}
     for step in ("3", "4", "5"):
         seen |= grids(
@@ -150,7 +150,7 @@ def test_turning_the_convention_turns_shapes_and_no_number():
 def test_the_arithmetic_of_a_cell_adds_up():
     """Every text names the factors on the board; evaluated, its products give the cell."""
     test = page(step="4")
-    found = exhibit.compute(exhibit.Params()).found
+    found = exhibit.compute(exhibit.Params()).attention
     text = grids(test)["S"]["explanations"][5][2]
     sum_ = text.split(" = ")[1].replace("·", "*").replace("−", "-")
     assert eval(sum_) == found.dots[5, 2] and text.endswith(number(found.scores[5, 2]))
@@ -169,16 +169,16 @@ def test_scores_are_covered_until_the_best_key_is_guessed_and_the_answer_is_the_
     )
     assert "eating" in str(before.get("button_group")[1].options) and "Right." not in said(before)
     after = page(step="4")
-    found = exhibit.compute(exhibit.Params()).found
+    found = exhibit.compute(exhibit.Params()).attention
     assert "Right." in said(after) and states(said(after), percent(found.weights[5, 2]), "1.00")
     moved = exhibit.Params(set="K00:9_K10:-9")
-    best = link_best(exhibit.compute(moved).found)
+    best = link_best(exhibit.compute(moved).attention)
     assert best != "eating" and f"It is “{best}”." in said(page(step="4", set="K00:9_K10:-9"))
 
 
 def test_as_printed_the_columns_do_not_sum_to_one():
     """C026."""
-    found = exhibit.compute(exhibit.Params()).found
+    found = exhibit.compute(exhibit.Params()).attention
     seen, sums = grids(before := page(step="5", printed="1")), found.weights.sum(0)
     assert (
         "values" not in seen["Z_printed"]
@@ -255,7 +255,7 @@ def test_what_is_touched_on_the_board_goes_into_the_link(monkeypatch):
     boards._edit()
     assert (
         written.pop("self_attention.set") == "Q01:2_V31:-2"
-        and exhibit.compute(exhibit.Params(set="V31:-2")).found.w_v[3, 1] == -2
+        and exhibit.compute(exhibit.Params(set="V31:-2")).attention.w_v[3, 1] == -2
     )
     monkeypatch.setattr(boards, "edited_cell", lambda key: EditedCell("s", 0, 1, -9.0))
     boards._edit()
@@ -318,5 +318,5 @@ def test_the_lines_to_take_away_make_the_same_numbers(capsys):
     params = exhibit.Params(text="the cat and the dog", n=5, d=3, p=4, r=2, lot=8, set="K00:2", itself=False)
     names: dict[str, Any] = {}
     exec(folds.code(params), names)
-    np.testing.assert_array_equal(names["found"].z, exhibit.compute(params).found.z)
+    np.testing.assert_array_equal(names["found"].z, exhibit.compute(params).attention.z)
     assert float(capsys.readouterr().out.split()[-1]) < 1e-12

@@ -1,4 +1,4 @@
-"""Beigy's four criteria for a position encoding (2024, slides on positional encoding), ticked by computing.
+"""Beigy's four criteria for a position encoding (2024, slides on positional encoding), checked by computing.
 
 An encoding is a function: sentence length n -> table (n, d). It may say by an IndexError that n is too long.
 """
@@ -20,22 +20,22 @@ CLOSE = 1e-9
 
 
 def fraction(n: int) -> Array:
-    """The slides' first idea: t / (n - 1), from 0 for the first word to 1 for the last; (n, 1)."""
+    """Return the slides' first idea: t / (n - 1), from 0 for the first word to 1 for the last; (n, 1)."""
     return np.arange(n, dtype=float)[:, None] / max(n - 1, 1)
 
 
 def integer(n: int) -> Array:
-    """The slides' second idea: t itself; (n, 1)."""
+    """Return the slides' second idea: t itself; (n, 1)."""
     return np.arange(n, dtype=float)[:, None]
 
 
 def none(n: int) -> Array:
-    """No positions at all: the same zero for every word; (n, 1)."""
+    """Return zeros, the same for every word: no positions at all; (n, 1)."""
     return np.zeros((n, 1))
 
 
 def looked_up(table: Array) -> Encoding:
-    """A learned table as an encoding; it ends at its last row."""
+    """Return a learned table as an encoding; it raises an IndexError after its last row."""
 
     def rows(n: int) -> Array:
         if n > len(table):
@@ -46,7 +46,7 @@ def looked_up(table: Array) -> Encoding:
 
 
 def encodings(formula: Formula, learned: Array | None) -> dict[str, Encoding]:
-    """The five of the slides by name; ``learned`` only when there is a table to look at."""
+    """Return the five encodings of the slides by name; ``learned`` only when there is a table."""
     found: dict[str, Encoding] = {
         "none": none,
         "fraction": fraction,
@@ -58,7 +58,7 @@ def encodings(formula: Formula, learned: Array | None) -> dict[str, Encoding]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One row of the table: a tick for each criterion and the number it rests on.
+    """One row of the table: a tick for each criterion and the number that it is based on.
 
     `anywhere` is not on the slide: k steps apart is the same distance at each place of a sentence.
     """
@@ -76,7 +76,7 @@ class Verdict:
 
 
 def _distances(table: Array) -> Array:
-    """All pairwise distances, (n, n), taken from differences: exact zero for equal rows."""
+    """Return all pairwise distances, (n, n), taken from differences: exact zero for equal rows."""
     return np.linalg.norm(table[:, None] - table[None], axis=-1)
 
 
@@ -124,7 +124,7 @@ CRITERIA = {
 
 
 def ticks(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
-    """The table of ticks: one row an encoding, the criteria by their number in `CRITERIA`, from 1.
+    """Return the table of ticks: one row per encoding, the criteria by their number in `CRITERIA`, from 1.
 
     >>> ticks([judge("integer", integer)])
     [{'positions': 'integer', '1': '✓', '2': '✓', '3': '✗', '4': '✓', '5': '✓'}]
@@ -140,7 +140,7 @@ def ticks(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
 
 
 def reasons(verdicts: Sequence[Verdict], short: int, long: int, unseen: int = 1000) -> list[str]:
-    """One sentence for each cross, with the number it rests on.
+    """Return one sentence for each cross, with the number that it is based on.
 
     >>> reasons([judge("integer", integer)], 5, 20)
     ['integer: in a sentence of 1000 words the largest value is 999, far outside anything seen in training.']

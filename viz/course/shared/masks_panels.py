@@ -84,7 +84,7 @@ def three(data: Any, params: Any, python: str) -> tuple[int, int]:
         scores: dict[str, Any] = {"scale": "score", "limit": limit, "title": "Scores, before the mask"}
         a = heatmap(data.scores, names, names, key="masks.scores", **scores, **both)
     with middle:
-        _editor(data, params.drawn is not None, names, height, script("mask_editor", "mask"))
+        _editor(data, params.mask_rows is not None, names, height, script("mask_editor", "mask"))
     with right:
         both["python"] = script("heatmap", "pattern", "allowed=mask")
         pattern: dict[str, Any] = {"allowed": data.allowed, "title": "Pattern, after softmax"}

@@ -12,7 +12,7 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> steps.Data:
-    """The text with everything on, with each half off, and as the switches stand."""
+    """Return the runs of the text with everything on, with each half off, and with the chosen switches."""
     return steps.Data(
         params.signs,
         maths.truth(params.signs),
@@ -26,7 +26,7 @@ def compute(params: Params) -> steps.Data:
 
 
 def thumbnail() -> str:
-    """Which of 16 inputs reach each of three levels of dilated convolutions."""
+    """Draw the positions that reach each of three levels of dilated convolutions."""
     levels = maths.tree((1, 2, 4), 15)
     return thumbs.cells(
         np.array([[float(place in level) for place in range(8, 16)] for level in levels[::-1]])

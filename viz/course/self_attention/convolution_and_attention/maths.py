@@ -1,4 +1,4 @@
-"""What the convolutions reach and what attention fetches, in runs of snail-recall with the one or the other switched off."""
+"""Receptive field of the convolutions and attention weights, in runs of snail-recall with one or the other switched off."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from core.scoring.episodes import sample_episodes as held_out
 Array = NDArray[Any]
 MODEL = "snail-recall"
 TRAINED = {"both": MODEL, "convolutions": f"{MODEL}-convolutions", "attention": f"{MODEL}-attention"}
-"""The networks by what they were trained with."""
+"""The networks, by the kinds of block that they were trained with."""
 LONGEST = 48
-"""Signs that are read."""
+"""Largest number of symbols that are read."""
 OFF = {
     "attention": Scale("layer.*.self_attn.out", 0.0),
     "convolutions": Scale("layer.*.dense.*.gated", 0.0),
 }
-"""What switches a kind of block off: all that it puts beside its input is 0."""
+"""The edit that switches off each kind of block: everything that it adds to its input is 0."""
 KEEP = ("*.pattern", "*.allowed")
 MOST = 5
 FRESH = 150
-"""Fresh texts of each task on which the three networks are compared."""
+"""Number of new texts of each task on which the three networks are compared."""
 _SHOWN, _ASKED = re.compile(r"([a-z0-9]+)([A-Z])"), re.compile(r"([a-z0-9]+)\?$")
 
 
 def signs_of(text: str) -> str:
-    """What is read of a text: its last signs, without white space, which the tokenizer drops.
+    """Return the part of a text that is read: its last LONGEST symbols, without white space, which the tokenizer drops.
 
     >>> signs_of(" k3F  m7Q k3? ")
     'k3Fm7Qk3?'
@@ -46,7 +46,7 @@ def signs_of(text: str) -> str:
 
 
 def spaced(signs: str) -> str:
-    """With a space behind every answer, as one writes it.
+    """Return the text with a space after every answer.
 
     >>> spaced("k3Fm7Qk3?")
     'k3F m7Q k3?'
@@ -55,7 +55,7 @@ def spaced(signs: str) -> str:
 
 
 def example(task: str, draw: int) -> str:
-    """A drawn text of a task that no training saw; of a length that fits the picture.
+    """Sample a text of a task that no training saw, short enough for the picture.
 
     >>> example("recall", 0)[-1], len(signs_of(example("classes", 0))) <= LONGEST
     ('?', True)
@@ -66,7 +66,7 @@ def example(task: str, draw: int) -> str:
 
 @dataclass(frozen=True)
 class Truth:
-    """What the text itself says: the answer, the place of its sign, and where the shown item begins."""
+    """The right answer of a text, the position of its symbol, and the position where its item begins."""
 
     answer: str
     place: int
@@ -74,7 +74,7 @@ class Truth:
 
 
 def truth(signs: str) -> Truth | None:
-    """The answer of the shown item that differs least from the one asked; None where nothing is asked or two are level.
+    """Return the answer of the item that differs least from the one in question; None without a question or with a tie.
 
     >>> truth("k3Fm7Qk3?"), truth("abcdeRxyzuvSabxde?").answer, truth("k3F"), truth("k3Fm3Qx3?")
     (Truth(answer='F', place=2, first=0), 'R', None, None)
@@ -98,7 +98,7 @@ def truth(signs: str) -> Truth | None:
 
 @dataclass(frozen=True)
 class Reading:
-    """One run: its most probable next signs with their probabilities, all probabilities by sign, and where it looks.
+    """One run: its most probable next symbols with their probabilities, all probabilities by symbol, and its attention.
 
     `patterns` is (layer, query, key), `allowed` (query, key), None where the network has no attention.
     """
@@ -109,17 +109,17 @@ class Reading:
     allowed: Array | None
 
     def chance(self, sign: str) -> float:
-        """The probability of a sign, 0 for one that it does not know."""
+        """Return the probability of a symbol, 0 for one that is not in the vocabulary."""
         return self.chances.get(sign, 0.0)
 
 
 def edits(convolves: bool, attends: bool) -> tuple[Scale, ...]:
-    """What switches off what is not wanted."""
+    """Return the edits that switch off the kinds of block that are not wanted."""
     return tuple(OFF[part] for part, on in (("convolutions", convolves), ("attention", attends)) if not on)
 
 
 def read(signs: str, *, convolves: bool = True, attends: bool = True, name: str = MODEL) -> Reading:
-    """The run of a network on these signs."""
+    """Run a network on these symbols and return its predictions and attention."""
     model = core.serving.engine.default().open(name)
     keep = KEEP if model.config.attends else ()
     run = model.run(signs, keep=keep, edits=edits(convolves, attends))
@@ -135,13 +135,14 @@ def read(signs: str, *, convolves: bool = True, attends: bool = True, name: str 
 
 
 def dilations() -> tuple[int, ...]:
-    """The dilations of all convolutions, the lowest first."""
+    """Return the dilations of all convolutions, the lowest layer first."""
     config = core.serving.engine.default().open(MODEL).config
     return config.dilations * config.n_layers
 
 
 def reach(steps: Sequence[int]) -> int:
-    """Positions that reach one through convolutions of two taps with these dilations, itself included: 1 + their sum.
+    """Return the number of positions that reach one through convolutions of two taps with these dilations, itself included: 1 +
+    their sum.
 
     >>> reach((1, 2, 4)), reach((1, 2, 4, 8) * 2)
     (8, 31)
@@ -149,23 +150,23 @@ def reach(steps: Sequence[int]) -> int:
     return 1 + sum(steps)
 
 
-def tree(steps: Sequence[int], at: int) -> list[tuple[int, ...]]:
-    """Which positions of each level reach position `at` of the last: the input first, the chosen one alone at the end.
+def tree(steps: Sequence[int], position: int) -> list[tuple[int, ...]]:
+    """Return the positions of each level that reach `position` of the last level: the input first, `position` alone at the end.
 
     >>> tree((1, 2), 5)
     [(2, 3, 4, 5), (3, 5), (5,)]
     """
-    levels: list[tuple[int, ...]] = [(at,)]
+    levels: list[tuple[int, ...]] = [(position,)]
     for step in reversed(steps):
         below = {place - back for place in levels[0] for back in (0, step)}
         levels.insert(0, tuple(sorted(place for place in below if place >= 0)))
     return levels
 
 
-def moved(signs: str, at: int, *, convolves: bool = True, attends: bool = True) -> Array:
-    """How much each sign moves what the last convolution says at position `at` (pos,): another sign in its place, in real runs.
+def sensitivity(signs: str, position: int, *, convolves: bool = True, attends: bool = True) -> Array:
+    """Return the change of the last convolution at `position` when each symbol is replaced, in real runs, (pos,).
 
-    The length of the change over that of the largest; 0 where not a bit changes.
+    The length of each change over the largest; exactly 0 where no bit changes.
     """
     model = core.serving.engine.default().open(MODEL)
     config = model.config
@@ -173,13 +174,13 @@ def moved(signs: str, at: int, *, convolves: bool = True, attends: bool = True) 
     path = path if path else f"layer.{config.n_layers - 1}.features_mid"
     texts = [signs, *(signs[:j] + other(signs[j]) + signs[j + 1 :] for j in range(len(signs)))]
     runs = model.run_many(texts, keep=(path,), edits=edits(convolves, attends))
-    found = np.stack([run.trace[path][at] for run in runs]).astype(np.float64)
+    found = np.stack([run.trace[path][position] for run in runs]).astype(np.float64)
     sizes = np.linalg.norm(found[1:] - found[0], axis=1)
     return sizes / sizes.max() if sizes.max() > 0 else sizes
 
 
 def other(sign: str) -> str:
-    """Another sign of the same sort, the next one of the alphabet.
+    """Return another symbol of the same sort, the next one of the alphabet.
 
     >>> other("a"), other("9"), other("Z"), other("?"), other("\u00e9")
     ('b', '0', 'A', 'a', 'a')
@@ -191,10 +192,10 @@ def other(sign: str) -> str:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Right answers of the three networks on fresh texts: in all, by task and by how far back the answer stood.
+class Comparison:
+    """Accuracy of the three networks on new texts: in all, by task and by the distance of the answer.
 
-    `chance`: how often one of the shown answers, named at random, is right.
+    `chance`: the accuracy of choosing one of the shown answers at random.
     """
 
     n: int
@@ -203,13 +204,13 @@ class Compared:
     by_place: Mapping[str, Mapping[str, float]]
 
     def mean(self, name: str) -> float:
-        """The mean of the tasks."""
+        """Return the mean accuracy over the tasks."""
         return float(np.mean(list(self.by_task[name].values())))
 
 
 @lru_cache(maxsize=8)
-def compared(draw: int, each: int = FRESH) -> Compared:
-    """The three networks, each trained with what it has, on the same fresh texts; `draw` says which."""
+def compared(draw: int, each: int = FRESH) -> Comparison:
+    """Compare the three networks, each with the blocks that it was trained with, on the same new texts; `draw` is their seed."""
     items = held_out(each, draw)
     back = np.array([item.back for texts in items.values() for item in texts])
     by_task: dict[str, dict[str, float]] = {}
@@ -225,4 +226,4 @@ def compared(draw: int, each: int = FRESH) -> Compared:
             if np.isin(back, places).any()
         }
     chance = float(np.mean([1 / len(item.examples) for texts in items.values() for item in texts]))
-    return Compared(len(back), chance, by_task, by_place)
+    return Comparison(len(back), chance, by_task, by_place)

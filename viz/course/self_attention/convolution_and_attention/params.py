@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on convolution and attention: a text, what is switched on, a draw."""
+"""Settings of the exhibit on convolution and attention: a text, the switches, a seed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TEXTS = (
 )
 
 
-def drawn(number: int) -> str:
-    """A text by its number: pairs and classes in turn.
+def sampled_text(number: int) -> str:
+    """Return a text by its number: pairs and classes in turn.
 
-    >>> drawn(2)[:7], drawn(3)[:6]
+    >>> sampled_text(2)[:7], sampled_text(3)[:6]
     ('t2D y2G', 'okmpaB')
     """
     return example(tuple(TASKS)[number % len(TASKS)], number)
@@ -38,7 +38,7 @@ class Params(Knobs):
             TEXTS,
             model=MODEL,
             most=f"the last {LONGEST} symbols",
-            placeholder=lambda p: drawn(p.draw),
+            placeholder=lambda p: sampled_text(p.draw),
         ),
     )
     draw: int = knob(2, seed_input(9999, drops=("own",), next_label="Other texts"))
@@ -48,5 +48,5 @@ class Params(Knobs):
 
     @property
     def signs(self) -> str:
-        """What the model reads of the text."""
-        return signs_of(self.own) or signs_of(drawn(self.draw))
+        """Return the symbols that the model reads."""
+        return signs_of(self.own) or signs_of(sampled_text(self.draw))

@@ -12,15 +12,15 @@ SURE, HALF, NEVER = 0.9, 0.5, 0.05
 
 
 def field_is_exact(params: Params, data: Data) -> bool:
-    """Whether another symbol changes the top convolution at every position of its field, and at no other."""
+    """Check that another symbol changes the top convolution at every position of its field, and at no other."""
     at = len(data.signs) - 1
-    moves = maths.moved(data.signs, at, attends=False)
+    moves = maths.sensitivity(data.signs, at, attends=False)
     inside = list(maths.tree(maths.dilations(), at)[0])
     return bool((moves[inside] > 0).all() and not np.delete(moves, inside).any())
 
 
 def attention_finds_the_answer(params: Params, data: Data) -> bool:
-    """Whether in one layer the last position gives the answer's position at least SURE of its attention."""
+    """Check that in one layer the last position gives the answer's position at least SURE of its attention."""
     patterns = data.halves["both"].patterns
     return bool(data.truth and patterns is not None and patterns[:, -1, data.truth.place].max() >= SURE)
 

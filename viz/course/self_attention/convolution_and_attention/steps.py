@@ -32,7 +32,8 @@ NEAR, MIDDLE, FAR = map(range_name, PLACES)
 
 @dataclass(frozen=True)
 class Data:
-    """The signs that are read, what the text itself says, the run with everything and with each half alone, and that of the switches."""
+    """The symbols that are read, the right answer, the runs with everything and with each half alone, and the run with the
+    switches."""
 
     signs: str
     truth: maths.Truth | None
@@ -41,14 +42,17 @@ class Data:
 
     @property
     def right(self) -> str:
-        """The sign whose probability is shown: the answer, or what the whole network says where the text has none."""
+        """Return the symbol whose probability is drawn: the right answer, or without one the output of the whole network."""
         return self.truth.answer if self.truth else self.halves["both"].best[0][0]
 
 
 def answer_bars(
-    readings: Mapping[str, maths.Reading], right: str, *, known: bool = True, row: float
+    readings: Mapping[str, maths.Reading], right: str, *, revealed: bool = True, row: float
 ) -> marks.vega.Layers:
-    """Return the probability of the right symbol in each reading, with the output where that is another one; not `known`: of the first alone."""
+    """Return bars with the probability of the right symbol in each run, and with the output where it is another symbol.
+
+    Before `revealed` only the first run has a bar.
+    """
     chances = pd.Series({name: reading.chance(right) for name, reading in readings.items()})
     labels = [
         f"“{visible(right)}” {percent(chance)}"
@@ -59,11 +63,11 @@ def answer_bars(
     ]
     first = chances.index == next(iter(readings))
     title = f"probability of “{visible(right)}”"
-    return marks.bars(chances if known else chances.where(first), labels, title=title, end=1.0, row=row)
+    return marks.bars(chances if revealed else chances.where(first), labels, title=title, end=1.0, row=row)
 
 
 def guess(params: Params, data: Data) -> Folds:
-    """Is the answer still found when the network has its convolutions alone?"""
+    """Ask whether the output stays the same with the convolutions alone, then draw the probabilities."""
     whole, half, right = data.halves["both"], data.halves["convolutions"], data.right
     says, instead = whole.best[0][0], half.best[0][0]
     known = exhibit_parts.predict(
@@ -77,7 +81,7 @@ def guess(params: Params, data: Data) -> Folds:
     )
     readings = {name: data.halves[part] for part, name in NAMES.items()}
     page_parts.show(
-        answer_bars(readings, right, known=known, row=exhibit_parts.by_mode(56, 100)),
+        answer_bars(readings, right, revealed=known, row=exhibit_parts.by_mode(56, 100)),
         f"{SLUG}.answers",
         f"Probability of {visible(right)} with both kinds of block and with each alone.",
     )
@@ -91,7 +95,7 @@ def guess(params: Params, data: Data) -> Folds:
         page_parts.summary(
             f"“{visible(right)}”: {percent(whole.chance(right))} with both. Guess first, then the others are shown."
         )
-    _cut(params, data)
+    _truncation_note(params, data)
     chances = {name: data.halves[part].chances for part, name in NAMES.items()}
     return Folds(
         lambda: (
@@ -107,7 +111,7 @@ def guess(params: Params, data: Data) -> Folds:
 
 
 def field(params: Params, data: Data) -> Folds:
-    """How many signs reach the chosen position through all convolutions: a tree, and what real runs say."""
+    """Draw the tree of positions that reach the chosen one through the convolutions, and the changes of real runs."""
     steps, n = maths.dilations(), len(data.signs)
     at = state.read(f"{SLUG}.at", n, state.whole_number(1, n)) - 1 if n > 1 else 0
     depth = state.read(f"{SLUG}.depth", len(steps), state.whole_number(1, len(steps)))
@@ -124,7 +128,7 @@ def field(params: Params, data: Data) -> Folds:
         near=2,
     )
     levels = maths.tree(steps[:depth], at)
-    moves = _moved(data.signs, at, True, False) if known and depth == len(steps) else None
+    moves = _sensitivity(data.signs, at, True, False) if known and depth == len(steps) else None
     page_parts.show(
         charts.field(
             list(data.signs),
@@ -150,7 +154,7 @@ def field(params: Params, data: Data) -> Folds:
         page_parts.summary(
             f"{n} symbols are read; the network has {len(steps)} convolutions. Guess first, then the lines are drawn."
         )
-    _cut(params, data)
+    _truncation_note(params, data)
     folds = Folds(
         lambda: pd.DataFrame(
             {
@@ -176,10 +180,10 @@ def field(params: Params, data: Data) -> Folds:
 
 
 def together(params: Params, data: Data) -> Folds:
-    """The field of the convolutions beside the attention map, as the switches stand."""
+    """Draw the field of the convolutions beside the attention map, with the chosen switches."""
     steps, n, right = maths.dilations(), len(data.signs), data.right
     at = n - 1
-    moves = _moved(data.signs, at, params.convolves, params.attends)
+    moves = _sensitivity(data.signs, at, params.convolves, params.attends)
     levels = maths.tree(steps, at) if params.convolves else [(at,)] * (len(steps) + 1)
     readings = {f"now: {_on(params)}": data.now} | {
         name: data.halves[part] for part, name in NAMES.items() if name != _on(params)
@@ -217,7 +221,7 @@ def together(params: Params, data: Data) -> Folds:
             key=f"{SLUG}.map.{layer}.{params.convolves}.{params.attends}",
         )
     page_parts.summary(_looks(params, data, pattern))
-    _cut(params, data)
+    _truncation_note(params, data)
     return Folds(
         lambda: pd.DataFrame(
             np.round(pattern[layer], 4), index=distinct(data.signs), columns=distinct(data.signs)
@@ -231,7 +235,7 @@ def together(params: Params, data: Data) -> Folds:
 
 
 def trained(params: Params, data: Data) -> Folds:
-    """Three networks that learned the same tasks: with both, and with each half alone."""
+    """Draw the accuracy of three networks that learned the same tasks: with both kinds of block, and with each alone."""
     found = engine_client.submit((SLUG, "compared", params.draw), lambda: maths.compared(params.draw), 3_000)
     alone = found.mean("convolutions")
     reach, places_of = maths.reach(maths.dilations()), found.by_place["convolutions"]
@@ -283,15 +287,17 @@ def trained(params: Params, data: Data) -> Folds:
     )
 
 
-def _moved(signs: str, at: int, convolves: bool, attends: bool) -> np.ndarray[Any, Any]:
-    key = (SLUG, "moved", signs, at, convolves, attends)
+def _sensitivity(signs: str, position: int, convolves: bool, attends: bool) -> np.ndarray[Any, Any]:
+    key = (SLUG, "moved", signs, position, convolves, attends)
     return engine_client.submit(
-        key, lambda: maths.moved(signs, at, convolves=convolves, attends=attends), 10 * len(signs) ** 2
+        key,
+        lambda: maths.sensitivity(signs, position, convolves=convolves, attends=attends),
+        10 * len(signs) ** 2,
     )
 
 
 def _distance(data: Data) -> str:
-    """Where the answer was shown, and whether the convolutions reach so far."""
+    """Return a sentence on the distance of the answer, and whether it is inside the field of the convolutions."""
     if data.truth is None:
         return "The text does not ask for an item that it shows: the output is a guess."
     back, far = len(data.signs) - 1 - data.truth.first, maths.reach(maths.dilations()) - 1
@@ -303,7 +309,7 @@ def _distance(data: Data) -> str:
 
 
 def _looks(params: Params, data: Data, pattern: np.ndarray[Any, Any]) -> str:
-    """What the last position looks at, and what comes out."""
+    """Return a sentence on the attention of the last position and the probability of the answer."""
     chance = data.now.chance(data.right)
     others = (
         f"{name} {percent(data.halves[part].chance(data.right))}"
@@ -339,7 +345,7 @@ def _on(params: Params) -> str:
 
 
 def _lines(params: Params) -> list[str]:
-    """The edits of the switches, as one writes them."""
+    """Return the edits of the switches as Python text."""
     return [
         f"core.edits.Scale({edit.where!r}, {edit.factor})"
         for edit in maths.edits(params.convolves, params.attends)
@@ -350,13 +356,13 @@ def _framed(data: Data) -> tuple[int, int] | None:
     return (data.truth.first, data.truth.place) if data.truth else None
 
 
-def _cut(params: Params, data: Data) -> None:
-    """What of the text was read, where that is not all."""
+def _truncation_note(params: Params, data: Data) -> None:
+    """Show the symbols that were read, where the text has more."""
     if len("".join(params.own.split())) > len(data.signs):
         st.caption(f"At most {maths.LONGEST} symbols are read, the last ones. Read here:")
         st.text(maths.spaced(data.signs))
 
 
 def _set(sign: str) -> str:
-    """A sign inside LaTeX."""
+    """Return a symbol as text inside LaTeX."""
     return sign if sign.isalnum() and sign.isascii() else "?"

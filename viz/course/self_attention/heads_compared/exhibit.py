@@ -1,4 +1,4 @@
-"""The heads of one layer of a trained model: where each looks, what it is, its worth."""
+"""The heads of one layer of a trained model: what each attends to, its habit, and the loss without it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> maths.Layer:
-    """The patterns of one layer, by words. Errors: InputError for a text that cannot be drawn."""
+    """Return the attention patterns of one layer, by words. Errors: InputError for a text that cannot be drawn."""
     return maths.read(params.reader, params.text, params.layer, params.word)
 
 
 def thumbnail() -> str:
-    """Where each head (a row) looks from the word it: the picture of the first step as a map."""
+    """Draw the attention of each head (a row) from the word in question."""
     data = compute(Params())
     return thumbs.cells(data.weights[:, data.row])
 
@@ -30,7 +30,7 @@ EXHIBIT = Exhibit(
         Step(steps.all_heads, CONTROLS, promises=promises.ALL_HEADS),
         Step(steps.two_heads, CONTROLS, promises=promises.TWO_HEADS),
         Step(worth.kinds, CONTROLS, promises=promises.KINDS),
-        Step(worth.without, CONTROLS, promises=promises.WITHOUT),
+        Step(worth.ablation, CONTROLS, promises=promises.ABLATION),
     ),
     cost=lambda params: 10 * len(params.text),
     tells=lambda params, data: origin.tell(

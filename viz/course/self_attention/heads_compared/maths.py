@@ -1,4 +1,4 @@
-"""One layer of a trained model on one sentence, by words: where its heads look, and what is lost without each."""
+"""One layer of a trained model on one sentence, by words: the attention of its heads, and the loss without each."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from viz.labels import distinct
 Array = np.ndarray
 
 
-def place(words: Sequence[str], wanted: str = "it") -> int:
-    """The last place of the wanted word, else of the last word with a letter in it, else 0.
+def word_position(words: Sequence[str], target: str = "it") -> int:
+    """Return the last position of a word, else of the last word with a letter in it, else 0.
 
-    >>> place(["He", "saw", "it", "."]), place(["He", "saw", "."]), place(["."])
+    >>> word_position(["We", "saw", "it", "."]), word_position(["We", "saw", "."]), word_position(["."])
     (2, 1, 0)
     """
-    found = [i for i, word in enumerate(words) if word.strip().lower() == wanted]
+    found = [i for i, word in enumerate(words) if word.strip().lower() == target]
     letters = [i for i, word in enumerate(words) if any(letter.isalpha() for letter in word)]
     return (found or letters or [0])[-1]
 
 
 def favourites(weights: Array, row: int) -> Array:
-    """The key that each head looks at most from one row: (head,).
+    """Return the key with the largest weight from one row, for each head: (head,).
 
     >>> favourites(np.array([[[0.2, 0.8]], [[0.9, 0.1]]]), 0).tolist()
     [1, 0]
@@ -44,9 +44,9 @@ def favourites(weights: Array, row: int) -> Array:
 
 
 def pointing(weights: Array, row: int) -> int:
-    """The head with the largest weight on a word that is neither the row's own nor next to it; of a short text, on any.
+    """Return the head with the largest weight on a word that is not the row's own or next to it; in a short text, on any.
 
-    A habit of place (the word before, the next) is not what makes a head worth pointing at.
+    A head that attends to the word before or the next is a habit of position and not worth pointing at.
 
     >>> pointing(np.array([[[0.0, 0.1, 0.9]], [[0.6, 0.2, 0.2]]]), 0)
     0
@@ -60,13 +60,13 @@ def pointing(weights: Array, row: int) -> int:
 
 
 MODELS = {"translator-en-es": ("self", 1), "bert-mini": ("self", 1), "gpt-mini": ("causal", 4)}
-"""The kind of attention that is shown of each model, and the layer to open with."""
+"""The kind of attention that is drawn of each model, and its opening layer."""
 LONGEST = 16
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Weights and allowed (head, query, key) of one layer; `row`: the word that looks; `heads`: their measured habits."""
+    """Weights and allowed (head, query, key) of one layer; `row`: the query word; `heads`: their measured habits."""
 
     model: str
     kind: str
@@ -80,16 +80,16 @@ class Layer:
 
     @property
     def names(self) -> list[str]:
-        """The words as options."""
-        return named(self.words)
+        """Return the words as labels of options."""
+        return option_labels(self.words)
 
     @property
     def pointing(self) -> int:
-        """The head that is worth pointing at from the word that looks."""
+        """Return the head that is worth pointing at, from the query word."""
         return pointing(self.weights, self.row)
 
-    def apart(self) -> np.ndarray:
-        """Jensen-Shannon divergence of every pair of heads, in bits: (head, head)."""
+    def divergences(self) -> np.ndarray:
+        """Return the Jensen-Shannon divergence of every pair of heads, in bits: (head, head)."""
         n = len(self.weights)
         found = np.zeros((n, n))
         for a in range(n):
@@ -100,22 +100,22 @@ class Layer:
         return np.nan_to_num(found)
 
 
-def here() -> tuple[str, ...]:
-    """The models that are here and in order."""
+def available_models() -> tuple[str, ...]:
+    """Return the names of the models that are installed and load without an error."""
     return tuple(name for name in MODELS if (entry := default().entry(name)) and entry.ok)
 
 
-def named(words: Sequence[str]) -> list[str]:
-    """Words as options, without the white space before them, repeated ones told apart."""
+def option_labels(words: Sequence[str]) -> list[str]:
+    """Return words as labels of options, without the white space before them; repeated words get numbers."""
     return distinct(word.strip() or word for word in words)
 
 
 def read(model: str, text: str, layer: int, word: str) -> Layer:
-    """The patterns of one layer (-1: the model's own) as seen from a word ("": the telling one).
+    """Return the patterns of one layer (-1: the model's default) with a query word ("": the default one).
 
-    Errors: InputError for a text that cannot be drawn, and where no model is here.
+    Errors: InputError for a text that cannot be drawn, and where no model is installed.
     """
-    if model not in here():
+    if model not in available_models():
         raise InputError(
             "No trained model with heads is here.",
             f"This page needs one of {', '.join(MODELS)}.",
@@ -133,8 +133,8 @@ def read(model: str, text: str, layer: int, word: str) -> Layer:
         )
     n_layers = len(found.weights)
     at = first if layer < 0 else min(layer, n_layers - 1)
-    names = named(found.keys)
-    row = names.index(word) if word in names else place(found.keys)
+    names = option_labels(found.keys)
+    row = names.index(word) if word in names else word_position(found.keys)
     allowed = np.broadcast_to(found.allowed, found.weights.shape)[at]
     return Layer(
         model, kind, at, n_layers, found.keys, found.weights[at], allowed, row, shipped_habits(model, kind)
@@ -143,27 +143,30 @@ def read(model: str, text: str, layer: int, word: str) -> Layer:
 
 @dataclass(frozen=True)
 class Removal:
-    """ln p of every token that the model says: as it is, without each head, and without all heads of a layer.
+    """ln p of every predicted token: in the plain run, without each head, and without all heads of a layer.
 
-    Shapes: before (token,), without (layer, head, token), bare (layer, token). `target` is the translation, if there is one.
+    Shapes: before (token,), without_head (layer, head, token), without_layer (layer, token). `target` is the translation, if
+    there is one.
     """
 
     tokens: tuple[str, ...]
     target: str | None
     before: Array
-    without: Array
-    bare: Array
+    without_head: Array
+    without_layer: Array
 
     def factors(self, layer: int) -> Array:
-        """By what the probability of everything said is multiplied without each head, then without all: (head + 1,)."""
-        changed = np.concatenate([self.without[layer], self.bare[layer][None]]) - self.before
+        """Return the factor of the probability of all tokens without each head, then without all heads of the layer: (head +
+        1,)."""
+        changed = np.concatenate([self.without_head[layer], self.without_layer[layer][None]]) - self.before
         return np.exp(changed.sum(-1))
 
 
-def said(run: Run) -> tuple[list[int], list[int]]:
-    """Rows of the logits and what the model says there: the next token, the translation and its END, the words themselves.
+def predicted_tokens(run: Run) -> tuple[list[int], list[int]]:
+    """Return rows of the logits and the token in question of each: the next token, the translation and its END, the words
+    themselves.
 
-    Where the run does not tell (behind the last token, in a blank) it is the most probable token.
+    Where the run has no true token (after the last token, in a blank) it is the most probable one.
     """
     asked = target_rows(run)
     known = [true_token(run, row) for row in asked]
@@ -174,9 +177,9 @@ def said(run: Run) -> tuple[list[int], list[int]]:
 
 
 def removal(model: Model, text: str, kind: str) -> Removal:
-    """Each head off by itself (one batch), then each layer's heads all together. Errors: InputError of the run."""
+    """Ablate each head alone (one batch), then all heads of each layer together. Errors: InputError of the run."""
     before = model.run(text, keep=("logits",))
-    asked, tokens = said(before)
+    asked, tokens = predicted_tokens(before)
     target = before.target_text if model.spec.has_source else None
 
     def read(run: Run) -> Array:

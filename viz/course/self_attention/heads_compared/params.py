@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on the heads of a trained model."""
+"""Settings of the exhibit on the heads of a trained model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.serving.engine import default
-from viz.course.self_attention.heads_compared.maths import LONGEST, MODELS, here
+from viz.course.self_attention.heads_compared.maths import LONGEST, MODELS, available_models
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, model_choice, sentence, url_only
@@ -21,20 +21,20 @@ SENTENCES = (
 MOST = f"up to {LONGEST} words, marks included"
 
 
-def _offered() -> tuple[str, ...]:
-    return here() or tuple(MODELS)
+def _model_names() -> tuple[str, ...]:
+    return available_models() or tuple(MODELS)
 
 
 def _layer(name: str, _opening: int, params: Params, _names: Callable[[str], str]) -> None:
-    """The layers of the model that reads; where it cannot be read there are none to choose from."""
-    if params.reader in here():
+    """Draw the layers of the model that reads; none where the model is not installed."""
+    if params.reader in available_models():
         layers = range(default().open(params.reader).config.n_layers)
         controls.pills("Layer", layers, name, MODELS[params.reader][1], lambda layer: f"L{layer}")
 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """`layer` -1: the model's own; `word` "": the telling one."""
+    """`layer` -1: the model's default; `word` "": the default query word."""
 
     model: str = knob(next(iter(MODELS)), model_choice("Model", tuple(MODELS), width=1))
     text: str = knob(
@@ -47,5 +47,5 @@ class Params(Knobs):
 
     @property
     def reader(self) -> str:
-        """The model that reads: the chosen one, or the first that is here."""
-        return self.model if self.model in _offered() else _offered()[0]
+        """Return the model that reads: the chosen one, or the first that is installed."""
+        return self.model if self.model in _model_names() else _model_names()[0]

@@ -1,4 +1,4 @@
-"""What the sentences of the exhibit on the heads of a trained model claim of its runs."""
+"""Claims of the exhibit on the heads of a trained model, each a condition on its runs."""
 
 from __future__ import annotations
 
@@ -36,12 +36,14 @@ ONE_WORD: Promises = {
 }
 ALL_HEADS: Promises = {
     "two heads have less than half of their attention in common": lambda params, data: bool(
-        data.apart().max() >= 0.5
+        data.divergences().max() >= 0.5
     ),
 }
 TWO_HEADS: Promises = {
     "the two most different heads differ by half and more at one pair of words": lambda params, data: bool(
-        np.abs(data.weights[data.pointing] - data.weights[int(data.apart()[data.pointing].argmax())]).max()
+        np.abs(
+            data.weights[data.pointing] - data.weights[int(data.divergences()[data.pointing].argmax())]
+        ).max()
         >= 0.5
     ),
     "the mean of all heads is none of them, by a tenth and more": lambda params, data: bool(
@@ -53,7 +55,7 @@ KINDS: Promises = {
         here_and_there(data)[0] - here_and_there(data)[1] >= 0.1
     ),
 }
-WITHOUT: Promises = {
+ABLATION: Promises = {
     "without one head, half of the heads and more leave more than half of the probability": lambda params, data: (
         bool(np.median(factors(data.model, params.text, data.kind, data.layer)[:-1]) > 0.5)
     ),

@@ -23,7 +23,7 @@ from viz.widgets import controls, exhibit_parts, page_parts
 
 MEAN = "mean"
 ROWS = 8
-"""Words whose bars have room above the control in Present."""
+"""Number of words whose bars fit above the control in present mode."""
 MANY = ("1", "2 or 3", "4 or more")
 DEEPER = {
     "look": "Look",
@@ -35,7 +35,7 @@ DEEPER = {
 
 
 def one_word(params: Params, data: Layer) -> Folds:
-    """From one word, every head in its colour on the words it looks at."""
+    """Draw the attention of every head from one query word, each head in its colour."""
     names, row, rows = data.names, data.row, data.weights[:, data.row]
     best = favourites(data.weights, row)
     count, n_heads = len(set(best.tolist())), len(best)
@@ -85,7 +85,7 @@ def one_word(params: Params, data: Layer) -> Folds:
 
 
 def _most(total: np.ndarray, row: int) -> list[int]:
-    """Before a room: the words that are looked at most, and the one that looks, in their order."""
+    """Return for present mode the words with the most attention and the query word, in the order of the text."""
     return sorted({row, *np.argsort(-total, kind="stable")[:ROWS].tolist()})
 
 
@@ -94,7 +94,7 @@ def _and(names: Sequence[str]) -> str:
 
 
 def all_heads(params: Params, data: Layer) -> Folds:
-    """Every head of the layer as a map on one scale."""
+    """Draw every head of the layer as a map on one scale."""
     names, n, room = data.names, len(data.weights), exhibit_parts.presenting()
     height, below = (420, 80) if room else (530, 56)
     page_parts.show(
@@ -103,14 +103,14 @@ def all_heads(params: Params, data: Layer) -> Folds:
         f"The {n} heads of layer {data.layer} as maps of {len(names)} by {len(names)} words, on one scale "
         "from 0 to 100%.",
     )
-    bits = data.apart()
+    bits = data.divergences()
     a, b = map(int, np.unravel_index(int(np.nanargmax(bits)), bits.shape)) if len(bits) > 1 else (0, 0)
     page_parts.summary(
         f"{n} maps of {len(names)} × {len(names)}, each row adding up to 1. Largest Jensen-Shannon "
         f"divergence: H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits per row, where 0 is the "
         "same attention and 1 no word in common."
     )
-    links.page_link("look", "Open them full size", view="full", **here(params, data, a))
+    links.page_link("look", "Open them full size", view="full", **head_link(params, data, a))
 
     def figures() -> pd.DataFrame:
         w = data.weights[None].astype(float)
@@ -138,7 +138,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
 
 
 def two_heads(params: Params, data: Layer) -> Folds:
-    """A, B and A - B; B may be the mean of all heads."""
+    """Draw A, B and A - B; B may be the mean of all heads."""
     names, n = data.names, len(data.weights)
     top = st.container()
     # which two open depends on the run
@@ -150,7 +150,7 @@ def two_heads(params: Params, data: Layer) -> Folds:
             "B",
             (*map(str, range(n)), MEAN),
             SLUG + "b",
-            str(int(data.apart()[a].argmax())),
+            str(int(data.divergences()[a].argmax())),
             lambda head: "mean of all" if head == MEAN else f"H{head}",
         )
     one, other = data.weights[a], data.weights.mean(0) if b == MEAN else data.weights[int(b)]
@@ -192,25 +192,25 @@ def two_heads(params: Params, data: Layer) -> Folds:
 
 
 def heads(data: Layer) -> list[str]:
-    """The names of the heads."""
+    """Return the names of the heads."""
     return [f"H{head}" for head in range(len(data.weights))]
 
 
 def _target(data: Layer) -> str:
-    """For the lines of Python: what the decoder of a translator is given."""
+    """Return the argument `target` for the lines of Python, which only a translator needs."""
     return ", target=''" if data.kind == "self" and data.model.startswith("translator") else ""
 
 
-def here(params: Params, data: Layer, head: int) -> dict[str, Any]:
-    """What a link to one head of this layer carries."""
+def head_link(params: Params, data: Layer, head: int) -> dict[str, Any]:
+    """Return the settings that a link to one head of this layer carries."""
     return {"model": data.model, "text": params.text, "kind": data.kind, "layer": data.layer, "head": head}
 
 
 def deeper(params: Params, data: Layer) -> None:
-    """The pages for free work that go on from here."""
+    """Draw links to the pages for free work on the same head."""
     head = head_name(data.layer, data.pointing)
     st.markdown(f"**Go deeper** with {literal(head)} of {literal(data.model)}:")
     with st.container(horizontal=True, gap="medium"):
         for page, name in DEEPER.items():
             view = {"view": "full"} if page == "look" else {}
-            links.page_link(page, name, **view, **here(params, data, data.pointing))
+            links.page_link(page, name, **view, **head_link(params, data, data.pointing))

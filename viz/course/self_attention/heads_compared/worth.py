@@ -1,4 +1,4 @@
-"""The last steps on the heads of a trained model: of what kind each is, and what is lost without it."""
+"""The last steps on the heads of a trained model: the habit of each, and the loss without it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from viz.course.exhibit import Folds
 from viz.course.self_attention.charts.head_grids import per_head
 from viz.course.self_attention.heads_compared.maths import Layer, Removal, removal
 from viz.course.self_attention.heads_compared.params import SLUG, Params
-from viz.course.self_attention.heads_compared.steps import deeper, heads, here
+from viz.course.self_attention.heads_compared.steps import deeper, head_link, heads
 from viz.instruments import heatmap
 from viz.labels import distinct, head_name, percent
 from viz.shell import links
@@ -35,16 +35,16 @@ SHORT = {
     "agreement": "verb's subject",
     "separator": "separator",
 }
-"""Names of habits that are too long beside a picture."""
+"""Short names of habits whose names are too long beside a picture."""
 HABITS = (
     *("previous", "itself", "next", "first"),
     *("coreference", "agreement", "separator", "punctuation", "spread"),
 )
-"""In the order of the picture: of place, of meaning."""
+"""Habits in the order of the picture: of position, of meaning."""
 
 
 def kinds(params: Params, data: Layer) -> Folds:
-    """Measured habits of the heads of this layer over our sentences."""
+    """Draw the measured habits of the heads of this layer over our sentences."""
     if data.heads is None:
         raise InputError(
             f"The heads of {data.model} were not measured.",
@@ -80,7 +80,7 @@ def kinds(params: Params, data: Layer) -> Folds:
         f"{'; '.join(f'H{h} {word}' for h, word in enumerate(words))}. Here H{head} gives {percent(data.weights[head, data.row, key])} of the attention of “{names[data.row]}” to “{names[key]}”; over all "
         f"pronouns of the test it gives {percent(habit[head])} to what they mean. One sentence does not establish a habit."
     )
-    links.page_link("find", "Find heads of a kind in all models", **here(params, data, head))
+    links.page_link("find", "Find heads of a kind in all models", **head_link(params, data, head))
 
     def table() -> pd.DataFrame:
         rounded = np.round(values.astype(float), 4).astype(object)
@@ -101,8 +101,9 @@ def kinds(params: Params, data: Layer) -> Folds:
     )
 
 
-def without(params: Params, data: Layer) -> Folds:
-    """Each head off by itself, and all of the layer together: how probable is what the model says?"""
+def ablation(params: Params, data: Layer) -> Folds:
+    """Ask for the probability of the predicted tokens without a head, then draw it without each head and without all of the
+    layer."""
     found = engine_client.submit(
         ("heads_compared.off", data.model, params.text, data.kind),
         lambda: removal(default().open(data.model), params.text, data.kind),
@@ -137,23 +138,23 @@ def without(params: Params, data: Layer) -> Folds:
         told = "A bar per head: by how many doublings or halvings the probability changes without it."
         page_parts.show(figure, f"{SLUG}off.picture", told if known else "Covered until you guess.")
         page_parts.summary(
-            _lost(params, data, found, off)
+            _largest_loss(params, data, found, off)
             if known
             else f"{data.model} outputs {len(found.tokens)} tokens. Guess first, then each head is switched off."
         )
     one = min(off, n - 1)
     links.page_link(
-        "what_if", f"Switch {head_name(data.layer, one)} off in What if", **here(params, data, one)
+        "what_if", f"Switch {head_name(data.layer, one)} off in What if", **head_link(params, data, one)
     )
     columns = [*heads(data), "all"]
 
     def table() -> pd.DataFrame:
-        every = np.vstack([found.before, found.without[data.layer], found.bare[data.layer]])
+        every = np.vstack([found.before, found.without_head[data.layer], found.without_layer[data.layer]])
         return pd.DataFrame(np.exp(every.T).round(4), distinct(found.tokens), ["as it is", *columns])
 
     return Folds(
         table,
-        {"before": found.before, "without": found.without, "bare": found.bare},
+        {"before": found.before, "without": found.without_head, "bare": found.without_layer},
         {},
         known,
         {"heads.merge": {}},
@@ -169,19 +170,19 @@ def without(params: Params, data: Layer) -> Folds:
     )
 
 
-def _lost(params: Params, data: Layer, found: Removal, off: int) -> str:
-    """The token that suffers most, and what a translator then writes."""
+def _largest_loss(params: Params, data: Layer, effects: Removal, off: int) -> str:
+    """Return a sentence on the token that loses most, and for a translator its new translation."""
     n = len(data.weights)
-    after = found.bare[data.layer] if off == n else found.without[data.layer, off]
-    worst = int((after - found.before).argmin())
+    after = effects.without_layer[data.layer] if off == n else effects.without_head[data.layer, off]
+    worst = int((after - effects.before).argmin())
     called = f"all {n} heads of the layer" if off == n else f"H{off}"
-    layers = ", ".join(f"L{layer} {found.factors(layer)[n]:.2g}" for layer in range(data.n_layers))
+    layers = ", ".join(f"L{layer} {effects.factors(layer)[n]:.2g}" for layer in range(data.n_layers))
     said = (
-        f"Without {called} the token that loses most is “{found.tokens[worst].strip()}”: from "
-        f"{percent(np.exp(found.before[worst]), 2)} to {percent(np.exp(after[worst]), 2)}. "
+        f"Without {called} the token that loses most is “{effects.tokens[worst].strip()}”: from "
+        f"{percent(np.exp(effects.before[worst]), 2)} to {percent(np.exp(after[worst]), 2)}. "
         f"All heads of one layer off, the probability is multiplied by: {layers}."
     )
-    if found.target is None:
+    if effects.target is None:
         return said
     path = default().open(data.model).spec.kind(data.kind).path(data.layer, "heads")
     edits = tuple(ZeroHead(path, head) for head in (range(n) if off == n else [off]))
@@ -192,5 +193,5 @@ def _lost(params: Params, data: Layer, found: Removal, off: int) -> str:
         20 * len(params.text),
     )
     return said + (
-        " It writes the same translation." if written == found.target else f" It now writes “{written}”"
+        " It writes the same translation." if written == effects.target else f" It now writes “{written}”"
     )

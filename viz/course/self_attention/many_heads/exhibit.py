@@ -1,20 +1,21 @@
-"""Many heads: one projection, cut into pieces that attend by themselves and are put side by side again."""
+"""Many heads: one projection, split into heads that attend separately and are concatenated again."""
 
 from __future__ import annotations
 
 from viz.charts import thumbs
 from viz.course.exhibit import Exhibit, Step
-from viz.course.self_attention.many_heads import maths, promises, steps, why
-from viz.course.self_attention.many_heads.params import WANTED, Params
+from viz.course.self_attention.many_heads import independence, maths, promises, steps
+from viz.course.self_attention.many_heads.params import PART_COUNTS, Params
 
 
 def compute(params: Params) -> maths.Ways:
-    """Both ways through the layer. Errors: InputError where the heads do not divide d."""
+    """Return the runs of the layer, before and after head 1 is re-initialised. Errors: InputError where the heads do not divide
+    d."""
     return maths.ways(params.sizes, params.draw, params.redrawn)
 
 
 def thumbnail() -> str:
-    """The weights of both heads, one below the other."""
+    """Draw the weights of both heads, one below the other."""
     params = Params()
     return thumbs.cells(compute(params).way.pattern[0].reshape(-1, params.n).T)
 
@@ -28,10 +29,10 @@ EXHIBIT = Exhibit(
         Step(steps.split, ("b",), promises=promises.SPLIT),
         Step(steps.attend, ("b",), promises=promises.ATTEND),
         Step(steps.merge, ("b",), promises=promises.MERGE),
-        Step(why.redraw, ("redrawn", "b"), promises=promises.REDRAW),
-        Step(why.several, ("wanted", "b"), promises=promises.SEVERAL),
+        Step(independence.redraw, ("redrawn", "b"), promises=promises.REDRAW),
+        Step(independence.several, ("wanted", "b"), promises=promises.SEVERAL),
     ),
     compute_fields=("b", "n", "d", "h", "draw", "redrawn"),
     cost=10,
-    presets=tuple({"wanted": wanted} for wanted in WANTED),
+    presets=tuple({"wanted": wanted} for wanted in PART_COUNTS),
 )

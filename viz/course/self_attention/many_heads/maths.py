@@ -23,14 +23,14 @@ from core.trace import Recorder
 
 Array = NDArray[np.float64]
 NOBODY = -1
-"""The head of a number that belongs to no head: of the input, and of what W_O has mixed."""
+"""The head of a number that belongs to no head: of the input, and of the output of W_O."""
 REDRAWN = 10_000
-"""Lots of new weights begin here, those of the first weights at 0."""
+"""First seed of re-initialised weights; seeds of the first weights begin at 0."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many sentences, words, numbers a word and heads.
+    """Numbers of sentences, words, numbers per word and heads.
 
     >>> Sizes(1, 4, 8, 2).p
     4
@@ -43,7 +43,7 @@ class Sizes:
 
     @property
     def p(self) -> int:
-        """The size of a head. Raises InputError where the heads do not divide d."""
+        """Return the size of a head. Raises InputError where the heads do not divide d."""
         if self.d % self.h:
             below, above = self.d // self.h * self.h, (self.d // self.h + 1) * self.h
             offers = " or ".join(f"d = {size}" for size in (below, above) if size)
@@ -56,7 +56,8 @@ class Sizes:
 
 
 def layer(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> MultiHeadAttention:
-    """The layer in float64 with weights of the lot; `redrawn` from 1: head 1 has other ones.
+    """Return a multi-head attention layer in float64 with random weights from seed `lot`; `redrawn` >= 1 gives head 1 other
+    weights.
 
     >>> one, other = layer(Sizes()), layer(Sizes(), redrawn=1)
     >>> [bool((one.to_q.weight[rows] == other.to_q.weight[rows]).all()) for rows in (slice(0, 4), slice(4, 8))]
@@ -64,17 +65,17 @@ def layer(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> MultiHeadAttention:
     """
     size = sizes.p
     attend = MultiHeadAttention(sizes.d, sizes.h).double().requires_grad_(False)
-    for name, weight in _drawn(attend, lot).items():
+    for name, weight in _random_weights(attend, lot).items():
         attend.get_parameter(name).copy_(weight)
     if redrawn:
-        for name, weight in _drawn(attend, REDRAWN + redrawn).items():
+        for name, weight in _random_weights(attend, REDRAWN + redrawn).items():
             if not name.startswith("to_out"):
                 attend.get_parameter(name)[:size] = weight[:size]
     return attend
 
 
-def _drawn(attend: MultiHeadAttention, lot: int) -> dict[str, Tensor]:
-    """A matrix has rows of length about 1, a bias numbers of about 0.1."""
+def _random_weights(attend: MultiHeadAttention, lot: int) -> dict[str, Tensor]:
+    """Return random parameters of a layer: rows of a matrix have length about 1, numbers of a bias are about 0.1."""
     source = np.random.default_rng(lot)
     return {
         name: torch.from_numpy(
@@ -86,11 +87,11 @@ def _drawn(attend: MultiHeadAttention, lot: int) -> dict[str, Tensor]:
 
 
 @dataclass(frozen=True)
-class Followed:
-    """Every tensor on the way, batch axis first.
+class LayerRun:
+    """Every tensor of one run of the layer, batch axis first.
 
-    x, project, merged, unswapped, out, out_unswapped (batch, n, d); view, back (batch, n, h, p); q, k, v, heads
-    (batch, h, n, p); scores, pattern (batch, h, n, n). `unswapped`: the outputs of the heads flattened without the swap.
+    x, project, merged, unswapped, out, out_unswapped (batch, n, d); view, back (batch, n, h, p); q, k, v, heads (batch, h, n,
+    p); scores, pattern (batch, h, n, n). `unswapped`: the outputs of the heads flattened without the transpose.
     """
 
     sizes: Sizes
@@ -112,12 +113,12 @@ class Followed:
 
     @property
     def off(self) -> float:
-        """How far the output is off without the swap: the largest difference of a number."""
+        """Return the error of the output without the transpose: the largest difference of a number."""
         return max_difference(self.out, self.out_unswapped)
 
 
-def followed(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> Followed:
-    """Sentences of random words through the layer. Raises InputError for sizes that do not fit."""
+def run_layer(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> LayerRun:
+    """Run the layer on sentences of random words. Raises InputError for sizes that do not fit."""
     with torch.inference_mode():
         attend, tap = layer(sizes, lot, redrawn), Recorder()
         x = torch.from_numpy(np.random.default_rng([lot, 1]).standard_normal((sizes.batch, sizes.n, sizes.d)))
@@ -132,25 +133,25 @@ def followed(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> Followed:
         found |= {"x": x, "project": view.flatten(-2), "view": view, "back": back, "merged": back.flatten(-2)}
         found |= {"out": out, "unswapped": wrong, "out_unswapped": attend.to_out(wrong)}
         arrays = {name: value.numpy().copy() for name, value in found.items()}
-        return Followed(sizes, **arrays, parameters=parameters(sizes.d))
+        return LayerRun(sizes, **arrays, parameters=parameters(sizes.d))
 
 
 @dataclass(frozen=True)
 class Ways:
-    """The way, the same with head 1 drawn anew, and `chunk`."""
+    """The run of the layer, the same with head 1 re-initialised, and `chunk`."""
 
-    way: Followed
-    anew: Followed
+    way: LayerRun
+    reinitialised: LayerRun
     chunk: float
 
 
 def ways(sizes: Sizes, lot: int, redrawn: int) -> Ways:
-    """Both ways through the layer. Raises InputError where the heads do not divide d."""
-    return Ways(followed(sizes, lot), followed(sizes, lot, redrawn), chunk(sizes, lot))
+    """Return both runs of the layer, and `chunk`. Raises InputError where the heads do not divide d."""
+    return Ways(run_layer(sizes, lot), run_layer(sizes, lot, redrawn), chunk(sizes, lot))
 
 
 def forgotten(heads: Tensor) -> Tensor:
-    """(batch, h, n, p) -> (batch, n, h p) without the swap: it runs, and mixes words and heads.
+    """Reshape (batch, h, n, p) -> (batch, n, h p) without the transpose: it runs, and mixes words and heads.
 
     >>> forgotten(torch.arange(4).view(1, 2, 2, 1)).tolist(), torch.arange(4).view(1, 2, 2, 1).transpose(1, 2).flatten(-2).tolist()
     ([[[0, 1], [2, 3]]], [[[0, 2], [1, 3]]])
@@ -160,7 +161,7 @@ def forgotten(heads: Tensor) -> Tensor:
 
 
 def parameters(d: int) -> int:
-    """4 (d^2 + d): W_Q, W_K, W_V, W_O and a bias each, however many heads.
+    """Return 4 (d^2 + d): W_Q, W_K, W_V, W_O with a bias each, for any number of heads.
 
     >>> parameters(512)
     1050624
@@ -170,9 +171,9 @@ def parameters(d: int) -> int:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of the way: a name, how torch writes it, the tensor, and whose each number is.
+    """One stage of the run: its name, its PyTorch code, the tensor, and head and word of each number.
 
-    `head_of` (of the shape of `value`) is the head or NOBODY, `word_of` the word whose row the number was made for.
+    `head_of` (of the shape of `value`) is the head or NOBODY, `word_of` the word whose row the number was computed for.
     """
 
     name: str
@@ -189,10 +190,10 @@ class Stage:
 NAMES = ("x", "project", "view", "swap", "scores", "softmax", "out", "transpose back", "flatten", "W_O")
 
 
-def stages(way: Followed, swapped: bool = True) -> tuple[Stage, ...]:
-    """The input and the nine steps. Without the swap back, the last two hold what comes of it.
+def stages(way: LayerRun, swapped: bool = True) -> tuple[Stage, ...]:
+    """Return the input and the nine stages. Without the transpose back, the last two are its result.
 
-    >>> [stage.shape for stage in stages(followed(Sizes(1, 3, 4, 2)))][3:5]
+    >>> [stage.shape for stage in stages(run_layer(Sizes(1, 3, 4, 2)))][3:5]
     [(1, 2, 3, 2), (1, 2, 3, 3)]
     """
     sizes = way.sizes
@@ -226,16 +227,16 @@ def stages(way: Followed, swapped: bool = True) -> tuple[Stage, ...]:
 
 
 def _labels(sizes: Sizes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Head and word of every number of the projected queries, (batch, n, d)."""
+    """Return head and word of every number of the projected queries, (batch, n, d) each."""
     head, word = np.arange(sizes.d) // sizes.p, np.arange(sizes.n)[:, None]
     first, second = (np.broadcast_to(each, (sizes.batch, sizes.n, sizes.d)).copy() for each in (head, word))
     return first, second
 
 
 def in_place(sizes: Sizes) -> int:
-    """How many of the n d numbers of a sentence stand where they should although the swap was forgotten.
+    """Count the numbers of a sentence, of n d, that are at the right index although the transpose was forgotten.
 
-    Head k of word i belongs at block i h + k and stands at block k n + i.
+    Head k of word i belongs at block i h + k and is at block k n + i.
 
     >>> in_place(Sizes(1, 4, 8, 2)), in_place(Sizes(1, 4, 8, 1))
     (8, 32)
@@ -243,14 +244,15 @@ def in_place(sizes: Sizes) -> int:
     return sizes.p * sum(i * sizes.h + k == k * sizes.n + i for i in range(sizes.n) for k in range(sizes.h))
 
 
-def changed(before: Followed, after: Followed) -> Array:
-    """The largest difference of each head's output, (h,): exactly 0 where every bit is the same."""
+def changed(before: LayerRun, after: LayerRun) -> Array:
+    """Return the largest difference of each head's output, (h,): exactly 0 where every bit is the same."""
     return np.abs(before.heads - after.heads).max((0, 2, 3))
 
 
 def chunk(sizes: Sizes, lot: int = 0) -> float:
-    """How far head 1's query is off if made from its own piece of each word alone: "split, then project"."""
-    way = followed(sizes, lot)
+    """Return the largest error of head 1's query if it is computed from its own slice of each word alone: "split, then
+    project"."""
+    way = run_layer(sizes, lot)
     with torch.inference_mode():
         attend, part = layer(sizes, lot), slice(0, sizes.p)
         query = torch.from_numpy(way.x[..., part]) @ attend.to_q.weight[part, part].T + attend.to_q.bias[part]
@@ -260,26 +262,26 @@ def chunk(sizes: Sizes, lot: int = 0) -> float:
 # ------------------------------------------------------------------ one against several
 
 
-def lost(wanted: int, heads: int) -> float:
-    """The share that is lost at best, if each of `wanted` parts of an output should come from another word.
+def lost_share(n_parts: int, heads: int) -> float:
+    """Return the smallest possible loss, as a share, if each of `n_parts` parts of an output should come from another word.
 
     A head has one set of weights for all its numbers. With weights a over the wanted words, independent of each other,
     least squares leaves 1 - a_r^2 / |a|^2 of part r, in sum wanted - 1, wherever the one head looks. Each head more saves
     one part more.
 
-    >>> lost(2, 1), lost(2, 2), lost(4, 1)
+    >>> lost_share(2, 1), lost_share(2, 2), lost_share(4, 1)
     (0.5, 0.0, 0.75)
     """
-    return max(0.0, (wanted - heads) / wanted)
+    return max(0.0, (n_parts - heads) / n_parts)
 
 
-def measured_loss(wanted: int, heads: int, lot: int = 0, n: int = 4000, size: int = 4) -> float:
-    """Measure the same by least squares: head r looks r + 1 words back, the last one at all the rest evenly.
+def measured_loss(n_parts: int, heads: int, lot: int = 0, n: int = 4000, size: int = 4) -> float:
+    """Measure the same by least squares: head r attends r + 1 words back, the last one to all the rest uniformly.
 
     The output of word i is made of `wanted` parts, part r being the word r + 1 places back.
     """
-    back = _words_back(wanted, lot, n, size)
-    heads = min(heads, wanted)
+    back = _words_back(n_parts, lot, n, size)
+    heads = min(heads, n_parts)
     return _left_over([*back[: heads - 1], np.mean(back[heads - 1 :], axis=0)], back)
 
 
@@ -293,27 +295,27 @@ def measured_spread(weights: Sequence[float], lot: int = 0, n: int = 4000, size:
     return _left_over([np.tensordot(np.asarray(weights, dtype=float), np.stack(back), 1)], back)
 
 
-def spreads(wanted: int, lot: int = 0) -> dict[str, float]:
-    """Measure what one head loses when it attends to one of the words, to all alike, and to one more than the others.
+def spreads(n_parts: int, lot: int = 0) -> dict[str, float]:
+    """Measure the loss of one head that attends to one of the words, to all uniformly, and to one more than the others.
 
     >>> losses = spreads(4)
     >>> list(losses), all(abs(loss - (1 - 1 / 4)) < 0.01 for loss in losses.values())
     (['all on one word', 'the same on each', 'half on one'], True)
     """
-    one = np.eye(wanted)[0]
-    ways = {"all on one word": one, "the same on each": np.full(wanted, 1 / wanted)}
-    ways["half on one"] = 0.5 * one + 0.5 * np.append(0.0, np.full(wanted - 1, 1 / (wanted - 1)))
+    one = np.eye(n_parts)[0]
+    ways = {"all on one word": one, "the same on each": np.full(n_parts, 1 / n_parts)}
+    ways["half on one"] = 0.5 * one + 0.5 * np.append(0.0, np.full(n_parts - 1, 1 / (n_parts - 1)))
     return {name: measured_spread(weights.tolist(), lot) for name, weights in ways.items()}
 
 
-def _words_back(wanted: int, lot: int, n: int, size: int) -> list[Array]:
-    """Draw words and return those 1 to `wanted` places before each: (n, size) each."""
-    words = np.random.default_rng([lot, wanted]).standard_normal((n + wanted, size))
-    return [words[wanted - r - 1 : wanted - r - 1 + n] for r in range(wanted)]
+def _words_back(n_parts: int, lot: int, n: int, size: int) -> list[Array]:
+    """Sample words and return those 1 to `n_parts` positions before each: (n, size) each."""
+    words = np.random.default_rng([lot, n_parts]).standard_normal((n + n_parts, size))
+    return [words[n_parts - r - 1 : n_parts - r - 1 + n] for r in range(n_parts)]
 
 
 def _left_over(looks: Sequence[Array], parts: Sequence[Array]) -> float:
-    """Return the squared error, as a share, of the best linear fit of all parts from what the heads read."""
+    """Return the squared error, as a share, of the best linear fit of all parts from the contexts that the heads read."""
     read, target = np.concatenate(looks, 1), np.concatenate(parts, 1)
     fitted = read @ np.linalg.lstsq(read, target, rcond=None)[0]
     return float(((target - fitted) ** 2).sum() / (target**2).sum())

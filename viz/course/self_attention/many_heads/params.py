@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on many heads."""
+"""Settings of the exhibit on many heads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz.widgets.knobs import Control, Knobs, knob, seed_input, segmented, toggl
 
 SLUG = "many_heads"
 WORDS = ("we", "saw", "her", "big", "red", "cat")
-WANTED = (2, 3, 4, 6)
+PART_COUNTS = (2, 3, 4, 6)
 CHOICES = {
     "b": ("Sentences, B", 1, 4),
     "n": ("Words, n", 2, len(WORDS)),
@@ -22,11 +22,11 @@ CHOICES = {
     "h": ("Heads, h", 1, 8),
 }
 ROOM = {"b": 216, "n": 188, "d": 204, "h": 188}
-"""Pixels of each choice with its name before a room; below 184 its buttons would go."""
+"""Width of each control with its name in present mode, in pixels; below 184 its buttons disappear."""
 
 
 def _row(_name: str, _opening: int, params: Params, names: Callable[[str], str]) -> None:
-    """B, n, d, h and the draw; before a room in one row, their names beside them."""
+    """Draw B, n, d, h and the seed; in present mode in one row, their names beside them."""
     room, gap = exhibit_parts.presenting(), "xsmall" if exhibit_parts.presenting() else "small"
     with st.container(horizontal=True, gap=gap, vertical_alignment="bottom", key="many-heads-sizes"):
         for field, (label, low, high) in CHOICES.items():
@@ -43,7 +43,7 @@ def _among(field: str) -> Callable[[str], int]:
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """The row of the sizes is drawn with the first of them; `wanted`: from how many words a word is made."""
+    """The row of the sizes is drawn with the first of them; `wanted`: the number of words that one word is computed from."""
 
     b: int = knob(1, Control(_row, lambda _: _among("b")))
     n: int = knob(3, url_only(_among("n")))
@@ -54,9 +54,9 @@ class Params(Knobs):
     )
     draw: int = knob(0, url_only(state.whole_number(0, 99)))
     forgot: bool = knob(False, toggle("Forget the transpose"))
-    wanted: int = knob(4, segmented("Words that one word is computed from, k", WANTED))
+    wanted: int = knob(4, segmented("Words that one word is computed from, k", PART_COUNTS))
 
     @property
     def sizes(self) -> Sizes:
-        """How many sentences, words, numbers a word and heads."""
+        """Return the numbers of sentences, words, numbers per word and heads."""
         return Sizes(self.b, self.n, self.d, self.h)

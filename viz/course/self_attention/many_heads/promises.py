@@ -1,4 +1,4 @@
-"""What the sentences of the exhibit on many heads claim of its run."""
+"""Claims of the exhibit on many heads, each a condition on its run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ def stayed(data: Ways) -> int:
 
 
 def changes(data: Ways) -> np.ndarray:
-    """Return the largest change of each head's output when head 1 has other weights."""
-    return maths.changed(data.way, data.anew)
+    """Return the largest change of each head's output when head 1 is re-initialised."""
+    return maths.changed(data.way, data.reinitialised)
 
 
 def as_measured(params: Params, _: object) -> bool:
     """Return whether the closed form and least squares agree to 0.02, for each number of heads."""
     k = params.wanted
-    return all(abs(maths.lost(k, m) - maths.measured_loss(k, m, params.draw)) < 0.02 for m in range(1, k + 1))
+    return all(
+        abs(maths.lost_share(k, m) - maths.measured_loss(k, m, params.draw)) < 0.02 for m in range(1, k + 1)
+    )
 
 
 READ: Promises = {
@@ -59,8 +61,8 @@ REDRAW: Promises = {
         changes(data)[0] >= 0.1 and changes(data)[1:].max() == 0
     ),
     "after W_O every word has changed": lambda params, data: bool(
-        (np.abs(data.way.out - data.anew.out).max(-1) > 0).all()
-        and max_difference(data.way.out, data.anew.out) > 0.1
+        (np.abs(data.way.out - data.reinitialised.out).max(-1) > 0).all()
+        and max_difference(data.way.out, data.reinitialised.out) > 0.1
     ),
 }
 SEVERAL: Promises = {
@@ -69,6 +71,6 @@ SEVERAL: Promises = {
         max(maths.spreads(params.wanted, params.draw).values())
         - min(maths.spreads(params.wanted, params.draw).values())
         < 0.02
-        and maths.lost(params.wanted, params.wanted) == 0
+        and maths.lost_share(params.wanted, params.wanted) == 0
     ),
 }

@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz.course.exhibit import Folds
 from viz.course.self_attention.many_heads import maths
-from viz.course.self_attention.many_heads.grids import grids, named, shapes
+from viz.course.self_attention.many_heads.grids import grids, select_stages, shapes
 from viz.course.self_attention.many_heads.maths import Ways
 from viz.course.self_attention.many_heads.params import SLUG, WORDS, Params
 from viz.labels import percent
@@ -18,11 +18,11 @@ from viz.number_text import MINUS, number, row_of_numbers
 from viz.widgets import exhibit_parts, page_parts
 
 TENSORS = ("x", "project", "q", "k", "v", "scores", "pattern", "heads", "merged", "out", "out_unswapped")
-"""Those that one takes along."""
+"""Names of the exported tensors."""
 
 
 def read(params: Params, data: Ways) -> Folds:
-    """How much of a word does a head read? All of it: it is projected first and cut then."""
+    """Ask how much of a word a head reads, then draw the projection: every head reads all of it, because the split comes later."""
     size, way, found = params.sizes, data.way, maths.stages(data.way)
     whole = f"All {size.d} numbers"
     piece = f"Its own piece, {size.p} of {size.d}" if size.h > 1 else "None of them"
@@ -35,7 +35,7 @@ def read(params: Params, data: Ways) -> Folds:
         f"Each of its {size.p} numbers is a sum over all {size.d}; computed from the first {size.p} alone it "
         f"would be off by up to {number(data.chunk)}.",
     )
-    grids("read", named(found, "x", "project"), values=True, covered=() if known else ("project",))
+    grids("read", select_stages(found, "x", "project"), values=True, covered=() if known else ("project",))
     x, sentences = found[0], f"One sentence of {size.n} words."
     if size.batch > 1:
         sentences = f"{size.batch} sentences of {size.n} words; the first is drawn."
@@ -64,10 +64,10 @@ def read(params: Params, data: Ways) -> Folds:
 
 
 def split(params: Params, data: Ways) -> Folds:
-    """View, swap: nothing is computed."""
+    """Draw view and transpose, which compute nothing."""
     size, way, found = params.sizes, data.way, maths.stages(data.way)
     names = ("project", "view", "swap")
-    grids("split", named(found, *names), asked=False)
+    grids("split", select_stages(found, *names), below_question=False)
     stays = int((way.q.ravel() == way.project.ravel()).sum())
     page_parts.summary(
         f"All {way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into "
@@ -88,10 +88,10 @@ def split(params: Params, data: Ways) -> Folds:
 
 
 def attend(params: Params, data: Ways) -> Folds:
-    """Scores, softmax, out: each head on its own."""
+    """Draw scores, softmax and output of each head."""
     size, way, found = params.sizes, data.way, maths.stages(data.way)
     names = ("swap", "scores", "softmax", "out")
-    grids("attend", named(found, *names), values=True, asked=False)
+    grids("attend", select_stages(found, *names), values=True, below_question=False)
     looks = [(k, int(way.pattern[0, k, 0].argmax())) for k in range(size.h)]
     told = [
         f"head {k + 1} attends most to “{WORDS[j]}” ({percent(way.pattern[0, k, 0, j])})"
@@ -116,7 +116,7 @@ def attend(params: Params, data: Ways) -> Folds:
 
 
 def merge(params: Params, data: Ways) -> Folds:
-    """Swap back, flatten, W_O; and without the swap."""
+    """Ask how many numbers are at the right index without the transpose, then draw transpose back, flatten and W_O."""
     size, room, off = params.sizes, exhibit_parts.presenting(), number(data.way.off)
     every, right = size.n * size.d, maths.in_place(size)
     alone = "head 1 alone" if size.n >= size.h else f"heads 1 to {-(-size.h // size.n)}"
@@ -135,7 +135,7 @@ def merge(params: Params, data: Ways) -> Folds:
     forgot = known and params.forgot
     found = maths.stages(data.way, not forgot)
     names = ("out", "transpose back", "flatten", "W_O")[: 3 if room else 4]
-    grids("merge", named(found, *names), note=str(forgot))
+    grids("merge", select_stages(found, *names), note=str(forgot))
     # before a room the switch stands beside the sentence
     said, switch = (
         st.columns([5, 2], vertical_alignment="center") if room else (st.container(), st.container())
@@ -168,8 +168,8 @@ def merge(params: Params, data: Ways) -> Folds:
     )
 
 
-def folds(data: Ways, equations: Sequence[str], latex: Sequence[str], known: bool = True) -> Folds:
-    """Those of a step on the way: every stage as a row, and every tensor."""
+def folds(data: Ways, equations: Sequence[str], latex: Sequence[str], revealed: bool = True) -> Folds:
+    """Return the folds of a step: every stage as a row, and every tensor."""
 
     def table() -> pd.DataFrame:
         rows = [
@@ -187,11 +187,11 @@ def folds(data: Ways, equations: Sequence[str], latex: Sequence[str], known: boo
     def arrays() -> dict[str, np.ndarray]:
         return {name: getattr(data.way, name) for name in TENSORS}
 
-    return Folds(table, arrays, {}, known, {key: {} for key in equations}, latex)
+    return Folds(table, arrays, {}, revealed, {key: {} for key in equations}, latex)
 
 
 def vector(values: np.ndarray, places: int = 2) -> str:
-    """The first six numbers in brackets, in LaTeX."""
+    """Return the first six numbers in brackets, in LaTeX."""
     more = r",\ \dots" if len(values) > 6 else ""
     first = row_of_numbers(values[:6], places, r",\ ").replace(MINUS, "-")
     return f"({first}{more})"

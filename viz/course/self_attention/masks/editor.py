@@ -13,7 +13,7 @@ from viz.charts import marks
 from viz.course.exhibit import Folds
 from viz.course.self_attention.masks import read
 from viz.course.self_attention.masks.params import KNOBS, PAST, SLUG, Params
-from viz.course.self_attention.masks.read import Chosen, Matrices
+from viz.course.self_attention.masks.read import MaskedHead, Matrices
 from viz.course.self_attention.masks.steps import tell
 from viz.course.shared import masks, masks_batch, masks_panels
 from viz.instruments import heatmap
@@ -29,7 +29,7 @@ NOTHING = (
 
 
 def editor(params: Params, data: read.Head) -> Folds:
-    """Sentence, mask, the three matrices, one sentence of numbers, and a question on them."""
+    """Draw sentence, mask and the three matrices, with a sentence of numbers and a question on them."""
     # sentence and mask stand above the matrices that they change
     order = ("kinds", "picture", "words") if exhibit_parts.presenting() else ("words", "kinds", "picture")
     place = {name: st.container() for name in order}
@@ -37,7 +37,7 @@ def editor(params: Params, data: read.Head) -> Folds:
         params.show("masks", "own")
     with place["kinds"]:
         params.show("masks", "kind", *(("draw",) if params.kind == "sparse" else ()))
-    chosen = _chosen(params, data)
+    chosen = _masked_head(params, data)
     cost = 2 * len(chosen.text) * read.config().n_layers
     found = engine_client.submit(("masks", chosen), lambda: read.matrices(chosen), cost)
     python = code(chosen)
@@ -64,18 +64,19 @@ def editor(params: Params, data: read.Head) -> Folds:
     )
 
 
-def _chosen(params: Params, at: read.Head) -> Chosen:
-    """The run that is asked for; a drawn mask comes with the one by name that it started from."""
+def _masked_head(params: Params, head: read.Head) -> MaskedHead:
+    """Return the run in question; a drawn mask comes with the named one that it started from."""
     numbers = ("radius", "n_global", "block", "count", "length", "padded", "past_only")
     of_mask = {name: getattr(params, name) for name in numbers}
     recipe = masks.Recipe(masks_panels.named(params.kind), seed=params.draw, **of_mask)
     n = len(engine_client.run(read.MODEL, params.own, keep=()).tokens)
     drawn = masks_panels.drawn(recipe, n) if params.kind == masks_panels.OWN else None
-    return Chosen(params.own, at.layer, at.head, recipe, drawn, params.everywhere)
+    return MaskedHead(params.own, head.layer, head.head, recipe, drawn, params.everywhere)
 
 
 def sentence(data: Matrices, query: int, key: int) -> str:
-    """What the chosen row may see, what it looks at, what the mask took away; rows that see nothing."""
+    """Return a sentence on the row in view: the allowed words, its largest weight, the effect of the mask; and on rows with
+    nothing allowed."""
     names, row = masks_panels.labels(data.tokens), masks.row(data.scores[query], data.allowed[query])
     n, open_ = len(names), int(data.allowed[query].sum())
     blind = np.flatnonzero(~data.allowed.any(1)).tolist()
@@ -105,7 +106,7 @@ def sentence(data: Matrices, query: int, key: int) -> str:
 
 
 def _question(data: Matrices, query: int) -> None:
-    """Where does the weight of a word go that is taken away? Asked and answered with words of this run."""
+    """Ask where the weight of a word goes that is masked, with words of this run."""
     told = masks.without_favourite(data.scores, data.allowed, query)
     if told is None:
         st.text("No row of this mask allows two words: choose a wider mask to get a question.")
@@ -126,7 +127,7 @@ def _question(data: Matrices, query: int) -> None:
 
 
 def _finite(params: Params, data: Matrices) -> None:
-    """A number in place of -inf: what changes in this head's weights, and how much leaks."""
+    """Draw the change of this head's weights with a finite number in place of -inf, and how much leaks."""
     params.show("masks", "fill", "where")
     p, names, inside = data.d_head, masks_panels.labels(data.tokens), params.where == "inside"
     found = masks.filled(data.scores, data.allowed, params.fill, p=p, inside=inside)
@@ -166,7 +167,7 @@ def _finite(params: Params, data: Matrices) -> None:
 
 
 def _row(data: Matrices, query: int, key: int) -> None:
-    """One row step by step: score, mask, sum, exponential, weight."""
+    """Show one row step by step: score, mask, sum, exponential, weight."""
     row, name = masks.row(data.scores[query], data.allowed[query]), masks_panels.labels(data.tokens)[query]
     s, m, total = number(row.scores[key]), "0" if row.mask[key] == 0 else r"-\infty", number(row.total, 4)
     page_parts.equation(
@@ -189,7 +190,7 @@ def _row(data: Matrices, query: int, key: int) -> None:
 
 
 def _by_key(data: Matrices, row: masks.Row) -> pd.DataFrame:
-    """The arithmetic of one row as a table, with its sum."""
+    """Return the arithmetic of one row as a table, with its sum."""
     names = distinct(masks_panels.labels(data.tokens))
     steps = zip(row.scores, row.mask, row.summed, row.exponentials, row.weights, strict=True)
     lines = [
@@ -205,7 +206,7 @@ def _by_key(data: Matrices, row: masks.Row) -> pd.DataFrame:
 
 
 def _table(data: Matrices) -> pd.DataFrame:
-    """The pattern in words and numbers, one row a query."""
+    """Return the pattern in words and numbers, one row per query."""
     names = distinct(masks_panels.labels(data.tokens))
     cells = [
         [f"{w:.4f}" if may else "masked" for w, may in zip(*row, strict=True)]
@@ -214,17 +215,17 @@ def _table(data: Matrices) -> pd.DataFrame:
     return pd.DataFrame(cells, index=names, columns=names).rename_axis("query \\ key")
 
 
-def code(chosen: Chosen) -> str:
-    """The lines that make the same matrices in a notebook."""
-    path = read.Head(chosen.layer, chosen.head).path
-    where, mask = "layer.*.self_attn" if chosen.everywhere else path, chosen.recipe.code()
-    if chosen.drawn is not None:
-        mask = f"mask = torch.tensor({[[int(c) for c in row] for row in chosen.drawn]}).bool()"
+def code(masked_head: MaskedHead) -> str:
+    """Return lines of Python that compute the same matrices in a notebook."""
+    path = read.Head(masked_head.layer, masked_head.head).path
+    where, mask = "layer.*.self_attn" if masked_head.everywhere else path, masked_head.recipe.code()
+    if masked_head.mask_rows is not None:
+        mask = f"mask = torch.tensor({[[int(c) for c in row] for row in masked_head.mask_rows]}).bool()"
     return (
         "import core, torch\nfrom core import edits, masks\n\n"
-        f"model = core.open_model({read.MODEL!r})\ntext = {chosen.text!r}\n"
+        f"model = core.open_model({read.MODEL!r})\ntext = {masked_head.text!r}\n"
         f"n = len(model.run(text, keep=[]).tokens)\n{mask}\n"
         f'edit = edits.SetAllowed("{where}.allowed", tuple(map(tuple, mask.tolist())))\n'
         "run = model.run(text, edits=[edit])\n"
-        f'scores, pattern = run.trace["{path}.scores"][{chosen.head}], run.trace["{path}.pattern"][{chosen.head}]'
+        f'scores, pattern = run.trace["{path}.scores"][{masked_head.head}], run.trace["{path}.pattern"][{masked_head.head}]'
     )

@@ -1,4 +1,4 @@
-"""Masks: why the next word leaks, sums over the words so far, the mask that does the same; one's own."""
+"""Masks: why the next word leaks, sums over the words so far, the mask that does the same; a mask of your own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viz.shell import state
 
 
 def compute(params: Params) -> read.Head:
-    """The head that is looked at: the chosen one, or the one that looks back most sharply."""
+    """Return the head in view: the chosen one, or the one that looks back most sharply."""
     own = read.opening()
     return read.Head(
         *(at if chosen < 0 else chosen for chosen, at in ((params.layer, own.layer), (params.head, own.head)))
@@ -21,13 +21,13 @@ def compute(params: Params) -> read.Head:
 
 
 def thumbnail() -> str:
-    """Window, global words and the past, as BigBird has it: the mask of the kind "sparse"."""
+    """Draw window, global words and causal mask, as in BigBird: the mask of the kind "sparse"."""
     allowed = Recipe("sparse").allowed(10)
     return thumbs.cells(np.where(allowed, 0.8, 0.0), allowed)
 
 
 def arrive() -> None:
-    """A link from before there were steps that holds something of the editor's opens the editor."""
+    """Open the editor for a link from before there were steps that sets anything of the editor."""
     if not state.peek(SLUG + "step") and any(state.peek(SLUG + name) for name in EDITOR):
         state.write(**{SLUG + "step": len(EXHIBIT.steps)})
 

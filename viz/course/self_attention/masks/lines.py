@@ -1,4 +1,4 @@
-"""The next steps on masks: a sentence as lines, one a word; what is not quite minus infinity."""
+"""The next steps on masks: a sentence as lines, one per word; a finite number in place of minus infinity."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz.course.exhibit import Folds
 from viz.course.self_attention.masks import read, steps
-from viz.course.self_attention.masks.params import SLUG, WHOLE, Params
+from viz.course.self_attention.masks.params import INTEGER, SLUG, Params
 from viz.course.self_attention.masks.steps import LOW, table, tell
 from viz.course.shared import masks
 from viz.course.shared.maps import side_by_side
@@ -22,7 +22,7 @@ MOST_LINES = 26
 
 
 def lines(params: Params, data: read.Head) -> Folds:
-    """Ten lines for the sentence of the documents; before the guess only the sentence."""
+    """Draw ten lines for the sentence of the sources; before the guess only the sentence."""
     text, layer, head = params.example, data.layer, data.head
     run = engine_client.run(read.MODEL, text, keep=("*.pattern", "*.allowed"))
     found = run.attention("causal", by="word")
@@ -74,7 +74,7 @@ def lines(params: Params, data: read.Head) -> Folds:
 
 
 def edges(params: Params, data: read.Head) -> Folds:
-    """A number instead of minus infinity, the strict mask, and a row that may see nothing."""
+    """Draw a finite number instead of minus infinity, the strict mask, and a row with nothing allowed."""
     tell(params.text, data)
     found, p = read.reading(params.text, data), int(read.config().d_head)
     fill, kind, names = params.m, params.edge, found.words
@@ -86,7 +86,7 @@ def edges(params: Params, data: read.Head) -> Folds:
     left_over = np.exp(fill / np.sqrt(p))
     known = exhibit_parts.predict_share(
         SLUG + "leaks",
-        f"M = {WHOLE(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and "
+        f"M = {INTEGER(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and "
         "Ghodsi 2020 prints it. How much weight do the masked words get in the line with the largest leak?",
         round(most, 2),
         f"“{names[worst]}” gives {fine_percent(most)} to masked words: the number is divided by √{p} as well, so e^(M/√{p}) = "
@@ -94,7 +94,7 @@ def edges(params: Params, data: read.Head) -> Folds:
         f"then e^M = {np.exp(fill):.3g} is left, and the largest leak is {fine_percent(beside)}.",
     )
     weights = loose.weights if known else np.zeros_like(loose.weights)
-    title = f"M = {WHOLE(fill)}" if known else "Guess first"
+    title = f"M = {INTEGER(fill)}" if known else "Guess first"
     closed = np.where(may, np.nan_to_num(exact.weights), 0.0)
     shown = {
         f"{SLUG}edge.loose.{known}": (weights, {"title": title, "numbers": known}),
@@ -118,7 +118,7 @@ def edges(params: Params, data: read.Head) -> Folds:
 
 
 def allowed(kind: str, n: int) -> np.ndarray:
-    """The mask of a case (query key)."""
+    """Return the mask of a case (query key)."""
     may = np.tri(n, k=-1 if kind == "strict" else 0, dtype=bool)
     if kind == "nothing":
         may[blind(n)] = False
@@ -126,7 +126,7 @@ def allowed(kind: str, n: int) -> np.ndarray:
 
 
 def blind(n: int) -> int:
-    """The word that may see nothing: the one in the middle."""
+    """Return the index of the word with nothing allowed: the one in the middle."""
     return n // 2
 
 
@@ -136,13 +136,13 @@ def _leaks(
     loose: masks.Filled,
     exact: masks.Filled,
     fill: float,
-    beside: float,
+    leak_after: float,
 ) -> str:
-    """How much leaks, and what becomes of a row with nothing."""
+    """Return a sentence on the largest leak, and on a row with nothing allowed."""
     row, most = loose.worst
     said = (
-        f"With M = {WHOLE(fill)} “{names[row]}” puts {fine_percent(most)} on masked words; "
-        f"added after the division {fine_percent(beside)}; with −∞ exactly 0. "
+        f"With M = {INTEGER(fill)} “{names[row]}” puts {fine_percent(most)} on masked words; "
+        f"added after the division {fine_percent(leak_after)}; with −∞ exactly 0. "
     )
     nothing = np.flatnonzero(~may.any(1))
     if len(nothing):
@@ -155,7 +155,7 @@ def _leaks(
 
 
 def _empty(names: list[str], may: np.ndarray, exact: masks.Filled) -> str:
-    """What becomes of a row with nothing allowed; "" where every row may see something."""
+    """Return a sentence on a row with nothing allowed; "" where every row has an allowed word."""
     nothing = np.flatnonzero(~may.any(1))
     if not len(nothing):
         return ""

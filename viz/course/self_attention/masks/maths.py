@@ -1,8 +1,8 @@
-"""Why the future is hidden while a model learns, and causal attention in its two forms.
+"""Why the future is masked in training, and causal attention in its two forms.
 
-A small attention layer learns on lists of digits drawn by lot: whoever says the next one right more often than by chance
-has read it. The two forms, a sum over the words so far and a mask over all words, are ordinary Python sums, rounded once,
-so that "the same" can mean the same to the last digit.
+A small attention layer learns on lists of random digits: a model that predicts the next one better than by chance has read it.
+The two forms, a sum over the words so far and a mask over all words, are ordinary Python sums, rounded once, so that "the same"
+can mean the same to the last digit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Form:
 
 
 def prefix_form(scores: Any, values: Any) -> Form:
-    """y_i = a_i1 v_1 + .. + a_ii v_i, the weights a softmax over the first i scores only (lifei.tech 2022).
+    """Return y_i = a_i1 v_1 + .. + a_ii v_i, the weights a softmax over the first i scores only (lifei.tech 2022).
 
     Shapes: scores (query key), only those with key <= query are read; values (key d).
 
@@ -49,7 +49,7 @@ def prefix_form(scores: Any, values: Any) -> Form:
 
 
 def mask_form(scores: Any, values: Any, allowed: Any = None) -> Form:
-    """softmax(S + M) V with M = 0 where key <= query and -inf elsewhere; `allowed` (query key) puts another mask there.
+    """Return softmax(S + M) V with M = 0 where key <= query and -inf elsewhere; `allowed` (query key) is another mask.
 
     Ghojogh and Ghodsi 2020, Eqs. (28), (29). All scores are read, and all values summed.
 
@@ -63,7 +63,7 @@ def mask_form(scores: Any, values: Any, allowed: Any = None) -> Form:
 
 
 def gaps(one: Form, other: Form) -> tuple[Array, Array]:
-    """The largest difference of each line: of its weights, and of its output. Shapes: (query,) both."""
+    """Return the largest difference of each line: of its weights, and of its output. Shapes: (query,) both."""
     return np.abs(one.weights - other.weights).max(1), np.abs(one.outputs - other.outputs).max(1)
 
 
@@ -80,10 +80,10 @@ _RATE = 0.03
 
 @dataclass(frozen=True)
 class Learned:
-    """What a mask lets a model learn, measured on fresh lists.
+    """Result of training under one mask, measured on new lists.
 
-    `right` (place,) is how often the next digit is said right at each place; the last place is the one that writes: what
-    follows it does not exist yet. `pattern` (query key) is the mean of the attention; `losses` (step,) in nats.
+    `right` (position,) is the accuracy of the next digit at each position; at the last position the model has to write: no next
+    digit exists yet. `pattern` (query key) is the mean of the attention; `losses` (step,) in nats.
     """
 
     sees: str
@@ -94,17 +94,17 @@ class Learned:
 
     @property
     def inside(self) -> float:
-        """How often it is right at the places whose next digit stands in the list."""
+        """Return the accuracy at the positions whose next digit is in the list."""
         return float(self.right[:-1].mean())
 
     @property
     def writing(self) -> float:
-        """How often it is right where it has to write."""
+        """Return the accuracy at the last position, where the model has to write."""
         return float(self.right[-1])
 
 
 def allowed(sees: str, n: int = LENGTH) -> Tensor:
-    """The mask (query key): everything, back and one ahead, or back only (with itself).
+    """Return the mask (query key): everything, back and one ahead, or back only (with itself).
 
     Raises ValueError for another name.
 
@@ -121,9 +121,9 @@ def allowed(sees: str, n: int = LENGTH) -> Tensor:
 
 
 def learned(sees: str = "all", n_digits: int = 10, draw: int = 0) -> Learned:
-    """Train one head of attention (no residual, no network behind it) to say the next digit, and measure it.
+    """Train one head of attention (no residual, no feed-forward network) to predict the next digit, and measure it.
 
-    Cross-entropy, STEPS batches of BATCH lists of LENGTH digits. Lists for measuring are drawn anew.
+    Cross-entropy, STEPS batches of BATCH lists of LENGTH digits. Lists for measuring are new.
 
     >>> found = learned("past", n_digits=2)
     >>> bool(abs(found.right - 0.5).max() < 0.05)
@@ -131,7 +131,7 @@ def learned(sees: str = "all", n_digits: int = 10, draw: int = 0) -> Learned:
     """
     with torch.inference_mode(False), torch.enable_grad():
         lots = torch.Generator().manual_seed(draw)
-        weights = _drawn(n_digits, lots)
+        weights = _random_weights(n_digits, lots)
         moments = [(torch.zeros_like(w), torch.zeros_like(w)) for w in weights]
         mask, losses = allowed(sees), []
         for step in range(1, STEPS + 1):
@@ -152,14 +152,14 @@ def learned(sees: str = "all", n_digits: int = 10, draw: int = 0) -> Learned:
 
 @torch.no_grad()
 def _adam(weight: Tensor, slope: Tensor, mean: Tensor, square: Tensor, step: int) -> None:
-    """One step of Adam in place (Kingma and Ba 2015, algorithm 1); torch's own takes seconds to be imported."""
+    """Update a weight in place by one step of Adam (Kingma and Ba 2015, algorithm 1); importing torch's own takes seconds."""
     mean.lerp_(slope, 0.1)
     square.lerp_(slope * slope, 0.001)
     weight -= _RATE * (mean / (1 - 0.9**step)) / ((square / (1 - 0.999**step)).sqrt() + 1e-8)
 
 
-def _drawn(n_digits: int, lots: torch.Generator) -> list[Tensor]:
-    """Digit table, position table, W_Q, W_K, W_V, output weights."""
+def _random_weights(n_digits: int, lots: torch.Generator) -> list[Tensor]:
+    """Return digit table, position table, W_Q, W_K, W_V and output weights."""
     shapes = ((n_digits, WIDTH), (LENGTH, WIDTH), *((WIDTH, WIDTH),) * 3, (WIDTH, n_digits))
     scales = (0.5, 0.5, 0.3, 0.3, 0.3, 0.3)
     return [
@@ -169,7 +169,7 @@ def _drawn(n_digits: int, lots: torch.Generator) -> list[Tensor]:
 
 
 def _say(weights: Sequence[Tensor], digits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Logits of the next digit (list place digit) and the attention (list query key)."""
+    """Return logits of the next digit (list position digit) and the attention (list query key)."""
     table, places, w_q, w_k, w_v, w_out = weights
     x = table[digits] + places
     pattern = masked_softmax((x @ w_q) @ (x @ w_k).mT / math.sqrt(WIDTH), mask)

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on masks."""
+"""Settings of the exhibit on masks."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ KNOBS = {
     "sparse": ("radius", "n_global", "block", "count"),
     "prefix": ("length",),
 }
-"""The numbers of each mask by name, its draw aside."""
+"""The numbers of each mask by name, without its seed."""
 PAST = ("padding", "window", "sparse")
-"""The masks that do not settle themselves whether the future is hidden."""
+"""The masks that do not decide themselves whether the future is masked."""
 EDITOR = (
     "kind",
     "cell",
@@ -50,20 +50,20 @@ EDITOR = (
 """The names in the link that only the editor reads."""
 
 
-WHOLE = partial(number, places=0, grouped=True)
+INTEGER = partial(number, places=0, grouped=True)
 
 
 def _pick(label: str) -> Control:
-    """Pills for a layer or a head; which opens is measured."""
+    """Return pills for a layer or a head; the default is measured."""
 
-    def offered() -> tuple[range, int]:
+    def choices() -> tuple[range, int]:
         return range(getattr(read.config(), f"n_{label.lower()}s")), getattr(read.opening(), label.lower())
 
     def draw(name: str, *_: object) -> None:
-        options, opening = offered()
+        options, opening = choices()
         controls.pills(label, options, name, opening)
 
-    return Control(draw, lambda _: lambda raw: state.one_of(*offered())(raw), 1)
+    return Control(draw, lambda _: lambda raw: state.one_of(*choices())(raw), 1)
 
 
 BOX = sentence("Sentence", SENTENCES, model=MODEL, most=MOST)
@@ -71,10 +71,10 @@ BOX = sentence("Sentence", SENTENCES, model=MODEL, most=MOST)
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose, step by step; `layer` and `head` below 0: those that look back most sharply.
+    """Settings that a visitor chooses and a link holds, step by step; `layer` and `head` below 0: those that look back most
+    sharply.
 
-    One sentence has three names: for a short text, for the documents' example, and for the editor, which reads
-    any.
+    One sentence has three names: for a short text, for the example of the sources, and for the editor, which reads any.
     """
 
     text: str = knob(TEXT, BOX, link="text")
@@ -86,7 +86,7 @@ class Params(Knobs):
     digits: int = knob(10, pills("Digits in the lists", DIGITS))
     draw: int = knob(0, seed_input(99))
     lifted: bool = knob(False, toggle("Take the mask away, in every layer"))
-    m: int = knob(-5, segmented("M of a masked cell", NUMBERS, WHOLE, width=1))
+    m: int = knob(-5, segmented("M of a masked cell", NUMBERS, INTEGER, width=1))
     edge: str = knob("causal", segmented("The mask", tuple(ROWS), ROWS.__getitem__, width=1))
     kind: str = knob(
         "causal", pills("Mask", tuple(masks_panels.PILLS), masks_panels.PILLS.__getitem__, quiet=True)
@@ -104,7 +104,7 @@ class Params(Knobs):
         segmented(
             "The number M of a masked cell",
             NUMBERS,
-            WHOLE,
+            INTEGER,
             width="stretch",
         ),
     )

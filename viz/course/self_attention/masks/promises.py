@@ -1,4 +1,4 @@
-"""What the sentences of the exhibit on masks claim of its runs."""
+"""Claims of the exhibit on masks, each a condition on its runs."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from core.serving.engine import RunRequest, default
 from viz.course.self_attention.masks import lines, maths, read
 from viz.course.self_attention.masks.params import FBI, Params
-from viz.course.self_attention.masks.read import Chosen, Head
+from viz.course.self_attention.masks.read import Head, MaskedHead
 from viz.course.shared import masks
 
 Promises = Mapping[str, Callable[[Params, Head], bool]]
 CHANCE = 0.03
-"""How far an accuracy measured on 4,000 lists may be from chance."""
+"""Largest distance from chance of an accuracy measured on 4,000 lists."""
 
 
 def by_chance(shares: np.ndarray | float, digits: int) -> bool:
-    """Return whether accuracies are those of a guess."""
+    """Return whether accuracies are those of chance."""
     return bool(np.abs(np.asarray(shares) - 1 / digits).max() < CHANCE)
 
 
 @cache
 def learned(sees: str, digits: int, draw: int) -> maths.Learned:
-    """Return what a model has learned that sees so much."""
+    """Return the model trained with this part of the list visible."""
     return maths.learned(sees, digits, draw)
 
 
@@ -43,7 +43,7 @@ def writes_by_chance(params: Params, _: object) -> bool:
 
 def forms(params: Params, data: Head) -> tuple[read.HeadMatrices, maths.Form, maths.Form]:
     """Return what is read of the sentence, its sums line by line, and the same by a mask."""
-    found = read.reading(params.text, data, without=params.lifted)
+    found = read.reading(params.text, data, unmasked=params.lifted)
     n = len(found.words)
     may = np.ones((n, n), bool) if params.lifted else np.tri(n, dtype=bool)
     return (
@@ -53,10 +53,10 @@ def forms(params: Params, data: Head) -> tuple[read.HeadMatrices, maths.Form, ma
     )
 
 
-def moved(params: Params, data: Head) -> bool:
-    """Return whether another last word changes the last line only, or every line where the mask is lifted."""
+def only_last_line_changes(params: Params, data: Head) -> bool:
+    """Check that another last word changes the last line only, or every line where the mask is removed."""
     found = forms(params, data)[0]
-    return int((found.moved > 0).sum()) == (len(found.words) if params.lifted else 1)
+    return int((found.changes > 0).sum()) == (len(found.words) if params.lifted else 1)
 
 
 def as_one_product(params: Params, data: Head) -> bool:
@@ -106,7 +106,7 @@ def leaks_more(params: Params, data: Head) -> bool:
 
 def by_the_same_factor(params: Params, data: Head) -> bool:
     """Return whether the other weights of each row grow alike when its largest is masked."""
-    found = read.matrices(Chosen(params.own, data.layer, data.head, masks.Recipe(params.kind)))
+    found = read.matrices(MaskedHead(params.own, data.layer, data.head, masks.Recipe(params.kind)))
     taken = masks.without_favourite(found.scores, found.allowed, len(found.tokens) - 1)
     return taken is not None and taken.factor > 1.1 and abs(taken.after / taken.before - taken.factor) < 1e-6
 
@@ -118,7 +118,7 @@ LEAK: Promises = {
 PREFIX: Promises = {"line i has i terms, and the first a weight of 1": terms}
 MASK: Promises = {
     "the mask gives the numbers of the sums, to the last bit": as_one_product,
-    "another last word changes the last line only, without the mask all": moved,
+    "another last word changes the last line only, without the mask all": only_last_line_changes,
 }
 REMEMBER: Promises = {
     "the sentence of the documents has ten lines": lambda params, data: (

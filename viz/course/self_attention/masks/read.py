@@ -1,4 +1,4 @@
-"""What the exhibit on masks reads off gpt-mini."""
+"""Runs of gpt-mini for the exhibit on masks."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ SENTENCES = ("I am a student.", TEXT, "She was hungry, so she ate the apple.")
 
 @dataclass(frozen=True)
 class Head:
-    """The head that is looked at."""
+    """The head in view."""
 
     layer: int
     head: int
 
     @property
     def path(self) -> str:
-        """Its layer in a trace."""
+        """Return the path of its layer in a trace."""
         return f"layer.{self.layer}.self_attn"
 
 
 @dataclass(frozen=True)
 class HeadMatrices:
-    """One head: scores and pattern (query key), values (key d); `moved`: the lines that another last word changes."""
+    """One head: scores and pattern (query key), values (key d); `changes`: the change of each line by another last word."""
 
     words: list[str]
     scores: np.ndarray
     values: np.ndarray
     pattern: np.ndarray
-    moved: np.ndarray
+    changes: np.ndarray
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A head of the model on a sentence under a mask, by name and numbers or drawn (rows of booleans).
+class MaskedHead:
+    """A head of the model on a sentence under a mask, by name and numbers or as rows of booleans.
 
     `everywhere` puts the mask into every layer instead of this one only.
     """
@@ -58,7 +58,7 @@ class Chosen:
     layer: int = 0
     head: int = 0
     recipe: Recipe = field(default_factory=Recipe)
-    drawn: tuple[tuple[bool, ...], ...] | None = None
+    mask_rows: tuple[tuple[bool, ...], ...] | None = None
     everywhere: bool = False
 
 
@@ -75,12 +75,12 @@ class Matrices:
 
 
 def config() -> Any:
-    """The shape of the model."""
+    """Return the configuration of the model."""
     return default().open(MODEL).config
 
 
 def opening() -> Head:
-    """The head that the page opens with: on its own sentences it looks back most sharply."""
+    """Return the head that the page opens with: on its own sentences it looks back most sharply."""
     return engine_client.submit("masks.opening", _opening, 500)
 
 
@@ -91,22 +91,24 @@ def _opening() -> Head:
     return Head(int(layer), int(head))
 
 
-def matrices(chosen: Chosen) -> Matrices:
+def matrices(masked_head: MaskedHead) -> Matrices:
     """Run the model with the mask put in place, and read the head off its trace."""
-    n = len(default().run(RunRequest(MODEL, chosen.text, keep=())).tokens)
-    rows = chosen.drawn or tuple(map(tuple, chosen.recipe.allowed(n).tolist()))
-    path = Head(chosen.layer, chosen.head).path
-    where = ("layer.*.self_attn" if chosen.everywhere else path) + ".allowed"
+    n = len(default().run(RunRequest(MODEL, masked_head.text, keep=())).tokens)
+    rows = masked_head.mask_rows or tuple(map(tuple, masked_head.recipe.allowed(n).tolist()))
+    path = Head(masked_head.layer, masked_head.head).path
+    where = ("layer.*.self_attn" if masked_head.everywhere else path) + ".allowed"
     keep = (f"{path}.scores", f"{path}.pattern")
-    run = default().run(RunRequest(MODEL, chosen.text, keep=keep, edits=(edits.SetAllowed(where, rows),)))
+    run = default().run(
+        RunRequest(MODEL, masked_head.text, keep=keep, edits=(edits.SetAllowed(where, rows),))
+    )
     scores, allowed, pattern = (
-        run.trace[f"{path}.{leaf}"][chosen.head] for leaf in ("scores", "allowed", "pattern")
+        run.trace[f"{path}.{leaf}"][masked_head.head] for leaf in ("scores", "allowed", "pattern")
     )
     return Matrices(run.tokens, scores, allowed, pattern, path, run.model.config.d_head)
 
 
-def reading(text: str, at: Head, *, without: bool = False) -> HeadMatrices:
-    """The sentence with the causal mask or `without`. Errors: InputError for a long one."""
+def reading(text: str, head: Head, *, unmasked: bool = False) -> HeadMatrices:
+    """Return the head on a sentence with the causal mask, or `unmasked`. Errors: InputError for a long sentence."""
     n = len(default().open(MODEL).tokenizer.encode(text).ids)
     if n > LONGEST:
         raise InputError(
@@ -114,23 +116,25 @@ def reading(text: str, at: Head, *, without: bool = False) -> HeadMatrices:
             f"This step draws lines of up to {LONGEST}.",
             "Shorten it, or take an example.",
         )
-    key = ("masks.reading", text, at.layer, at.head, without)
-    return engine_client.submit(key, lambda: _read(text, at, without), 4 * len(text))
+    key = ("masks.reading", text, head.layer, head.head, unmasked)
+    return engine_client.submit(key, lambda: _read(text, head, unmasked), 4 * len(text))
 
 
-def _read(text: str, at: Head, without: bool) -> HeadMatrices:
-    keep = tuple(f"{at.path}.{leaf}" for leaf in ("scores", "v", "pattern", "out"))
+def _read(text: str, head: Head, unmasked: bool) -> HeadMatrices:
+    keep = tuple(f"{head.path}.{leaf}" for leaf in ("scores", "v", "pattern", "out"))
     n = len(default().run(RunRequest(MODEL, text, keep=())).tokens)
-    mask = lifted(n) if without else ()
+    mask = lifted(n) if unmasked else ()
     run, model = default().run(RunRequest(MODEL, text, keep=keep, edits=mask)), default().open(MODEL)
     other = model.run(text, keep=keep, edits=(*mask, _other_last(model, run.ids)))
-    moved = np.abs(run.trace[f"{at.path}.out"] - other.trace[f"{at.path}.out"]).max(1)
-    scores, values, pattern = (run.trace[f"{at.path}.{leaf}"][at.head] for leaf in ("scores", "v", "pattern"))
+    moved = np.abs(run.trace[f"{head.path}.out"] - other.trace[f"{head.path}.out"]).max(1)
+    scores, values, pattern = (
+        run.trace[f"{head.path}.{leaf}"][head.head] for leaf in ("scores", "v", "pattern")
+    )
     return HeadMatrices(labels(run.tokens), scores, values, pattern, moved)
 
 
 def _other_last(model: Model, ids: tuple[int, ...]) -> edits.ReplaceToken:
-    """The token that follows the last one in the vocabulary stands in its place."""
+    """Return the edit that replaces the last token by the next one of the vocabulary."""
     other = (ids[-1] + 1) % model.config.n_vocab
     with torch.inference_mode():
         vector = model.network.get_submodule("embed.token")(torch.tensor([[other]]))[0, 0]
@@ -138,12 +142,12 @@ def _other_last(model: Model, ids: tuple[int, ...]) -> edits.ReplaceToken:
 
 
 def lifted(n: int) -> tuple[Any, ...]:
-    """The edit that allows everything in every layer."""
+    """Return the edit that allows everything in every layer."""
     return (edits.SetAllowed("layer.*.self_attn.allowed", tuple(map(tuple, masks.full(n).tolist()))),)
 
 
 def surprises(text: str) -> tuple[float, float]:
-    """Nats a next token: with the mask, and with the mask lifted in every layer of the trained model."""
+    """Return nats per next token: with the mask, and with the mask removed in every layer of the trained model."""
     with_mask = engine_client.run(MODEL, text, keep=())
     without = engine_client.run(MODEL, text, keep=(), edits=lifted(len(with_mask.tokens)))
     one, other = (unscaled_scores.surprise(run.logits, run.ids) for run in (with_mask, without))

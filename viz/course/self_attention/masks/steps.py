@@ -19,11 +19,11 @@ from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 BACK = "only back, by a mask"
 LOW = 260
-"""Pixels of a map before a room, above its numbers and its control."""
+"""Height of a map in present mode, in pixels, above its numbers and its control."""
 
 
 def leak(params: Params, _: object) -> Folds:
-    """Two small models learn the next digit; before the guess only chance is shown."""
+    """Ask how often a model predicts the next digit in training, then draw its accuracy; before the guess only chance."""
     sees, digits, draw = params.sees, params.digits, params.draw
     found, seen = _learned(sees, digits, draw), SEES[sees]
     told = (
@@ -78,10 +78,10 @@ def leak(params: Params, _: object) -> Folds:
     )
 
 
-def _copied(sees: str, found: maths.Learned) -> str:
+def _copied(sees: str, learned: maths.Learned) -> str:
     if sees == "past":
         return "It cannot copy the next digit, and in random lists there is nothing else to learn."
-    ahead = found.pattern[np.arange(7), np.arange(1, 8)].mean()
+    ahead = learned.pattern[np.arange(7), np.arange(1, 8)].mean()
     return f"Its heads give {percent(ahead)} of their attention to the next digit: it learned to copy, not to predict."
 
 
@@ -92,7 +92,7 @@ def _learned(sees: str, digits: int, draw: int) -> maths.Learned:
 
 
 def _lifted_now(text: str) -> None:
-    """gpt-mini with its mask lifted now, which it never saw while it learned."""
+    """Show the loss of gpt-mini with its mask removed, a case that it was not trained for."""
     with_mask, without = read.surprises(text)
     st.text(
         f"gpt-mini was trained with the mask. Now the mask is removed in every layer, for “{text}”: its cross-entropy loss "
@@ -102,7 +102,7 @@ def _lifted_now(text: str) -> None:
 
 
 def prefix(params: Params, data: read.Head) -> Folds:
-    """The sums over the words so far, line by line."""
+    """Draw the sums over the words so far, line by line."""
     found = read.reading(params.text, data)
     tell(params.text, data)
     form, n = maths.prefix_form(found.scores, found.values), len(found.words)
@@ -136,15 +136,15 @@ def prefix(params: Params, data: read.Head) -> Folds:
 
 
 def mask(params: Params, data: read.Head) -> Folds:
-    """The same numbers by one matrix product and a mask; taken away, every line sees what comes later."""
+    """Draw the same numbers by one matrix product and a mask; without the mask every line sees the later words."""
     text, without = params.text, params.lifted
-    found = read.reading(text, data, without=without)
+    found = read.reading(text, data, unmasked=without)
     tell(text, data, "without the causal mask" if without else "")
     n, words = len(found.words), found.words
     may = np.ones((n, n), bool) if without else np.tri(n, dtype=bool)
     one = maths.prefix_form(found.scores, found.values)
     other = maths.mask_form(found.scores, found.values, may)
-    moved = int((found.moved > 0).sum())
+    moved = int((found.changes > 0).sum())
     answers = (f"all {n}", "only the last", "none") if n > 1 else ("the only one", "none")
     told = (
         "Every line sums over the last word too."
@@ -173,8 +173,8 @@ def mask(params: Params, data: read.Head) -> Folds:
     weights, outputs = maths.gaps(one, other)
     own = max_difference(other.weights, found.pattern)
     st.text(
-        f"Compared with the sums line by line, the weights differ by {_apart(weights.max())}, the outputs y by "
-        f"{_apart(outputs.max())}; the model's own weights (32 bits) by {tiny(own)}."
+        f"Compared with the sums line by line, the weights differ by {_largest_gap(weights.max())}, the outputs y by "
+        f"{_largest_gap(outputs.max())}; the model's own weights (32 bits) by {tiny(own)}."
         + (f" With another last word {moved} of the {n} outputs change." if known else "")
     )
     return Folds(
@@ -187,25 +187,25 @@ def mask(params: Params, data: read.Head) -> Folds:
     )
 
 
-def _apart(gap: float) -> str:
+def _largest_gap(gap: float) -> str:
     return or_exactly_zero(gap, f"at most {two_digits(gap)}")
 
 
-def tell(text: str, at: read.Head, changed: str = "") -> None:
-    """Whose numbers these are."""
-    origin.tell(model=read.MODEL, text=text, kind="causal", layer=at.layer, head=at.head, changed=changed)
+def tell(text: str, head: read.Head, changed: str = "") -> None:
+    """Set the provenance of the numbers on the page."""
+    origin.tell(model=read.MODEL, text=text, kind="causal", layer=head.layer, head=head.head, changed=changed)
 
 
 def table(weights: np.ndarray, words: list[str]) -> pd.DataFrame:
-    """The weights, a line y a word."""
+    """Return the weights, one line y per word."""
     names = distinct(words)
     lines = [f"y{i + 1} {name}" for i, name in enumerate(names)]
     return pd.DataFrame(np.round(weights, 4), index=lines, columns=names)
 
 
-def lines(without: bool = False) -> dict[str, str]:
-    """For the lines that make both forms of a head: the edits of its run and the mask."""
-    if not without:
+def lines(unmasked: bool = False) -> dict[str, str]:
+    """Return parts of the lines of Python for both forms of a head: the edits of its run and the mask."""
+    if not unmasked:
         return {"free": "free = []", "allowed": "None"}
     free = (
         "from core import edits\nn = len(model.run(text, keep=[]).tokens)\n"

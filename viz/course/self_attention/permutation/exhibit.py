@@ -10,12 +10,12 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> maths.Measured:
-    """All steps at once. Errors: InputError for a sentence without another order, or too long."""
+    """Return the results of all steps. Errors: InputError for a sentence without another order, or too long."""
     return maths.measured(params.text, params.order, params.twice, params.draw)
 
 
 def thumbnail() -> str:
-    """Each word of the opening sentence, joined to its new place."""
+    """Draw each word of the opening sentence, joined to its new position."""
     data = compute(Params())
     return thumbs.links(maths.matrix(data.order), data.pieces, [data.pieces[i] for i in data.order])
 
@@ -26,7 +26,7 @@ EXHIBIT = Exhibit(
     compute,
     (
         Step(steps.guess, ("text",), promises=promises.GUESS),
-        Step(steps.why, ("text",), promises=promises.WHY),
+        Step(steps.head_weights, ("text",), promises=promises.WEIGHTS),
         Step(steps.positions, ("text",), promises=promises.POSITIONS),
         Step(steps.mean, ("places", "text"), promises=promises.MEAN),
         Step(steps.as_set, ("text",), promises=promises.SET),

@@ -1,7 +1,8 @@
-"""Self-attention of another order of the words, of a word said twice, and under a mask: measured.
+"""Self-attention of another order of the words, of a repeated word, and under a mask: measured.
 
-Self-attention maps n rows to n rows. Without positions f(P X) = P f(X) for every permutation P: it is equivariant. All
-numbers are taken in float64, so that what is left of a difference that should be 0 is rounding, about 1e-15.
+Self-attention maps n rows to n rows. Without positions f(P X) = P f(X) for every permutation P: it is equivariant. All numbers
+are float64, so that a difference that should be 0 is only rounding, about 1e-15.
+
 Beigy 2024 asks it as homework: is self-attention permutation-invariant, and is it a set operation?
 """
 
@@ -36,11 +37,11 @@ STAYS, MOVES, CHANGES = (
     "Other rows",
 )
 SAME = 1e-9
-"""Two numbers that differ by less are the same: rounding is about 1e-15."""
+"""Numbers that differ by less are equal: rounding is about 1e-15."""
 
 
 def matrix(order: Sequence[int]) -> Array:
-    """The permutation matrix P of an order: row i of P X is row order[i] of X.
+    """Return the permutation matrix P of an order: row i of P X is row order[i] of X.
 
     >>> (matrix((2, 0, 1)) @ [[10.0], [20.0], [30.0]]).ravel().tolist()
     [30.0, 10.0, 20.0]
@@ -49,7 +50,7 @@ def matrix(order: Sequence[int]) -> Array:
 
 
 def in_double(layer: MultiHeadAttention) -> MultiHeadAttention:
-    """A copy of an attention layer that calculates in float64."""
+    """Return a copy of an attention layer that calculates in float64."""
     with outside_inference_mode():
         copy = MultiHeadAttention(
             layer.n_heads * layer.d_head, layer.n_heads, bias=layer.to_q.bias is not None
@@ -59,7 +60,7 @@ def in_double(layer: MultiHeadAttention) -> MultiHeadAttention:
 
 
 def attend(layer: MultiHeadAttention, x: Array, causal: bool = False) -> tuple[Array, Array]:
-    """Outputs (n, d) and patterns (head, n, n) of any rows; `causal`: each looks at itself and before.
+    """Return outputs (n, d) and patterns (head, n, n) of any rows; `causal`: each attends to itself and before.
 
     >>> with torch.random.fork_rng():
     ...     f = in_double(MultiHeadAttention(6, 2))
@@ -75,7 +76,7 @@ def attend(layer: MultiHeadAttention, x: Array, causal: bool = False) -> tuple[A
 
 
 def rows_of(network: Any, ids: Sequence[int], places: Sequence[int] | None = None) -> Array:
-    """What enters BERT's first layer, (n, d), with the position vectors of `places` or with none.
+    """Return the input of BERT's first layer, (n, d), with the position vectors of `places` or with none.
 
     BERT adds word, segment and position and norms the sum; without places the position is left out of the sum.
     """
@@ -90,8 +91,8 @@ def rows_of(network: Any, ids: Sequence[int], places: Sequence[int] | None = Non
         ).numpy()
 
 
-def through(network: Any, x: Array) -> Array:
-    """Rows through every layer of the network as it is, in float32; no mask, (n, d) -> (n, d)."""
+def run_layers(network: Any, x: Array) -> Array:
+    """Run rows through every layer of the network, in float32 and without a mask, (n, d) -> (n, d)."""
     with outside_inference_mode():
         rows, allowed = (
             torch.tensor(np.ascontiguousarray(x), dtype=torch.float32)[None],
@@ -103,7 +104,7 @@ def through(network: Any, x: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class Reordering:
     """Rows before (n, d) and after (m, d): row i after is the word that was row origin[i]."""
 
     before: Array
@@ -112,43 +113,43 @@ class Moved:
 
     @property
     def along(self) -> Array:
-        """P f(X): the rows before, in the places of their words after, (m, d)."""
+        """Return P f(X): the rows before, in the positions of their words after, (m, d)."""
         return self.before[list(self.origin)]
 
     @property
     def change(self) -> Array:
-        """How far each word's row moved, as a share of its length, (m,)."""
+        """Return the relative change of each word's row, (m,)."""
         return np.linalg.norm(self.after - self.along, axis=1) / np.linalg.norm(self.along, axis=1)
 
     @property
     def largest(self) -> float:
-        """The largest difference of any number between f(P X) and P f(X)."""
+        """Return the largest difference of any number between f(P X) and P f(X)."""
         return max_difference(self.after, self.along)
 
     @property
     def in_place(self) -> float:
-        """The largest difference between f(P X) and f(X), row by row where they stand."""
+        """Return the largest difference between f(P X) and f(X), position by position."""
         return max_difference(self.after, self.before)
 
     @property
     def pooled(self) -> tuple[Array, Array]:
-        """The mean of all rows before and after, (d,) each."""
+        """Return the mean of all rows before and after, (d,) each."""
         return self.before.mean(0), self.after.mean(0)
 
     @property
     def pooled_largest(self) -> float:
-        """The largest difference of any number between the two means."""
+        """Return the largest difference of any number between the two means."""
         before, after = self.pooled
         return max_difference(after, before)
 
     @property
-    def kept(self) -> NDArray[np.bool_]:
-        """Which words have the same row after as before, (m,)."""
+    def unchanged(self) -> NDArray[np.bool_]:
+        """Return whether each word has the same row after as before, (m,)."""
         return np.abs(self.after - self.along).max(1) < SAME
 
     @property
     def kind(self) -> str:
-        """STAYS, MOVES or CHANGES."""
+        """Return STAYS, MOVES or CHANGES."""
         if self.before.shape == self.after.shape and self.in_place < SAME:
             return STAYS
         return MOVES if self.largest < SAME else CHANGES
@@ -156,15 +157,16 @@ class Moved:
 
 def reordered(
     layer: MultiHeadAttention, before: Array, after: Array, order: Sequence[int], causal: bool = False
-) -> Moved:
-    """The layer on `before` and on `after`: the same words in another order, or some more often."""
-    return Moved(attend(layer, before, causal)[0], attend(layer, after, causal)[0], tuple(order))
+) -> Reordering:
+    """Run the layer on `before` and on `after`: the same words in another order, or some repeated."""
+    return Reordering(attend(layer, before, causal)[0], attend(layer, after, causal)[0], tuple(order))
 
 
 def same_past(words: Sequence[Hashable], order: Sequence[int]) -> list[bool]:
-    """Rows that a causal mask keeps: the word and, as a multiset, all words up to it are the same.
+    """Return for each position of the new order whether a causal mask keeps its row: the same word and, as a multiset, the same
+    words up to it.
 
-    For each place of the new order; two copies of a word at unlike places are told apart by what stands before them.
+    Two copies of a word at different positions are distinguished by the words before them.
 
     >>> same_past(["the", "dog", "saw", "the", "man"], (0, 4, 2, 3, 1))
     [True, False, False, False, False]
@@ -176,10 +178,10 @@ def same_past(words: Sequence[Hashable], order: Sequence[int]) -> list[bool]:
 
 
 def repeated(weights: Array, counts: Sequence[int]) -> Array:
-    """A row of weights when word j stands there c_j times; all copies of a word together.
+    """Return a row of weights when word j occurs c_j times; all copies of a word together.
 
-    Equation: a'_j = c_j a_j / sum_k c_k a_k: equal words have equal scores, so each copy adds the same exp(score).
-    Shapes: weights (.., n), counts (n,) -> (.., n). Only the proportions of the counts matter.
+    Equation: a'_j = c_j a_j / sum_k c_k a_k: equal words have equal scores, so each copy adds the same exp(score). Shapes:
+    weights (.., n), counts (n,) -> (.., n). Only the proportions of the counts matter.
 
     >>> repeated(np.array([0.5, 0.25, 0.25]), (2, 1, 1)).round(4).tolist()
     [0.6667, 0.1667, 0.1667]
@@ -191,7 +193,7 @@ def repeated(weights: Array, counts: Sequence[int]) -> Array:
 
 
 def swapped(pieces: Sequence[str]) -> Order:
-    """Return an order that changes who does what: the second word changes places with the last other one.
+    """Return an order that exchanges the roles: the second word changes places with the last other one.
 
     Punctuation stays where it is.
 
@@ -209,7 +211,7 @@ def swapped(pieces: Sequence[str]) -> Order:
 
 
 def forward(order: Sequence[int], place: int) -> Order:
-    """The same order with the word at a place moved one place to the front; the first one goes to the end.
+    """Move the word at a position one position to the front and return the new order; the first word goes to the end.
 
     >>> forward((0, 1, 2), 2), forward((0, 1, 2), 0)
     ((0, 2, 1), (1, 2, 0))
@@ -222,29 +224,29 @@ def forward(order: Sequence[int], place: int) -> Order:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One layer on the pieces: in another order, with positions, under a mask, and with a piece said twice.
+    """One layer on the tokens: in another order, with positions, under a mask, and with a token repeated.
 
-    names are the pieces told apart; patterns (head, n, n) before and after; `whole` is the largest difference
-    after all layers of the model; `counted` how far the weights of the repeated pieces are from the closed form.
+    `names` are distinct labels of the tokens; `patterns` (head, n, n) before and after; `all_layers` is the largest difference
+    after all layers of the model; `counted` the largest difference of the repeated tokens' weights from the closed form.
     """
 
     pieces: tuple[str, ...]
     names: tuple[str, ...]
     order: Order
     twice: int
-    plain: Moved
-    placed: Moved
-    causal: Moved
-    said: Moved
+    plain: Reordering
+    placed: Reordering
+    causal: Reordering
+    repetition: Reordering
     patterns: tuple[np.ndarray, np.ndarray]
     head: int
-    whole: float
+    all_layers: float
     counted: float
     n_layers: int
 
 
 def pieces_of(text: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Ids and pieces of a sentence. Errors: InputError for fewer than two, or for more than can be drawn."""
+    """Return ids and tokens of a sentence. Errors: InputError for fewer than two, or for more than can be drawn."""
     found = default().open(MODEL).tokenizer.encode(text)
     n = len(found.ids)
     if not 2 <= n <= LONGEST:
@@ -257,7 +259,7 @@ def pieces_of(text: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
 
 
 def shuffled(n: int, lot: int) -> Order:
-    """The order that is drawn; empty for lot 0.
+    """Return a random order; empty for seed 0.
 
     >>> sorted(shuffled(3, 1)), shuffled(3, 0)
     ([0, 1, 2], ())
@@ -266,10 +268,10 @@ def shuffled(n: int, lot: int) -> Order:
 
 
 def measured(text: str, order: Order = (), twice: int = -1, lot: int = 0) -> Measured:
-    """Everything that the six steps show, from the weights of the model's first layer, in float64.
+    """Return the results of all six steps, from the weights of the model's first layer, in float64.
 
-    Where `order` is none of these pieces the drawn one stands in, or two words change places; `twice` below 0:
-    the first piece that moved. Errors: InputError of `pieces_of`.
+    If `order` is not an order of these tokens, a random one is used, or two words change places; `twice` below 0: the first
+    token that moved. Errors: InputError of `pieces_of`.
     """
     network, (ids, pieces) = default().open(MODEL).network, pieces_of(text)
     n = len(ids)
@@ -285,7 +287,7 @@ def measured(text: str, order: Order = (), twice: int = -1, lot: int = 0) -> Mea
     weights = attend(layer, x[list(again)])[1][:, :n]
     copies = [weights[:, :, [place for place, i in enumerate(again) if i == j]].sum(-1) for j in range(n)]
     closed = repeated(before, np.bincount(again, minlength=n).tolist())
-    whole, whole_new = through(network, x), through(network, new)
+    whole, whole_new = run_layers(network, x), run_layers(network, new)
     return Measured(
         pieces,
         tuple(distinct(pieces)),
@@ -294,10 +296,10 @@ def measured(text: str, order: Order = (), twice: int = -1, lot: int = 0) -> Mea
         plain=reordered(layer, x, new, order),
         placed=reordered(layer, rows_of(network, ids, at), rows_of(network, new_ids, at), order),
         causal=reordered(layer, x, new, order, causal=True),
-        said=reordered(layer, x, x[list(again)], again),
+        repetition=reordered(layer, x, x[list(again)], again),
         patterns=(before, after),
         head=int(before.max(-1).mean(-1).argmax()),
-        whole=max_difference(whole_new, whole[list(order)]),
+        all_layers=max_difference(whole_new, whole[list(order)]),
         counted=max_difference(np.stack(copies, axis=-1), closed),
         n_layers=len(network.layers),
     )

@@ -1,4 +1,4 @@
-"""How one changes the order of the words, and which word is said twice."""
+"""Controls for the order of the words, and for the word that is repeated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz.widgets import controls, exhibit_parts
 
 
 def choose(data: maths.Measured) -> None:
-    """The words to touch, and ready orders; both are those of the sentence."""
+    """Draw the words to touch, and ready orders; both are those of the sentence."""
     n, key = len(data.order), f"{SLUG}touch"
     orders = {
         "As written": tuple(range(n)),
@@ -41,14 +41,14 @@ def choose(data: maths.Measured) -> None:
 
 
 def say_twice(data: maths.Measured) -> None:
-    """The words of the sentence, and all of them."""
+    """Draw the choice of the repeated word: the words of the sentence, or all of them."""
     names = (*data.names, "every word")
     with st.container(key="permutation-control-set", gap="small"):
         controls.pills("Repeat", range(len(names)), SLUG + "twice", data.twice, names.__getitem__)
 
 
 def touch(key: str, order: maths.Order) -> None:
-    """The touched word moves one position to the front."""
+    """Move the touched word one position to the front."""
     place = st.session_state[key]
     st.session_state[key] = None
     if place is not None:

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on another order of the words."""
+"""Settings of the exhibit on another order of the words."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MOST = f"up to {LONGEST} tokens"
 
 
 class Order(tuple[int, ...]):
-    """An order as the link writes it."""
+    """An order as a link writes it."""
 
     def __str__(self) -> str:
         return "_".join(map(str, self))
 
 
 def order_of(n: int) -> Callable[[str], Order]:
-    """A parser of orders in a link: "0_4_2_3_1".
+    """Return a parser of orders in a link: "0_4_2_3_1".
 
     >>> str(order_of(3)("2_0_1"))
     '2_0_1'
@@ -40,13 +40,13 @@ def order_of(n: int) -> Callable[[str], Order]:
 
 
 def _n() -> int:
-    """How many tokens the sentence has."""
+    """Return the number of tokens of the sentence."""
     return len(default().open(MODEL).tokenizer.encode(state.read("text", SENTENCES[0])).ids)
 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """`order` empty: as drawn; `draw` 0: two words change places; `twice` -1: the first piece that moved."""
+    """`order` empty: a random one; `draw` 0: two words change places; `twice` -1: the first token that moved."""
 
     text: str = knob(
         SENTENCES[0],

@@ -1,4 +1,4 @@
-"""What the sentences of the exhibit on another order of the words claim of its run."""
+"""Claims of the exhibit on another order of the words, each a condition on its run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Promises = Mapping[str, Callable[[Params, Measured], bool]]
 
 
 def turned(data: Measured) -> float:
-    """Return how far the weights in the new order are from rows and columns of the old ones."""
+    """Return the largest difference of the new weights from the old ones with rows and columns reordered."""
     before, after = data.patterns
     at = list(data.order)
     return max_difference(after, before[:, at][:, :, at])
@@ -23,13 +23,13 @@ GUESS: Promises = {
         data.plain.kind == MOVES and data.plain.in_place > 0.05
     ),
 }
-WHY: Promises = {
+WEIGHTS: Promises = {
     "rows and columns of the weights move, and nothing else": lambda params, data: turned(data) < SAME,
-    "so it is through all layers, up to the rounding of 32 bits": lambda params, data: data.whole < 1e-4,
+    "so it is through all layers, up to the rounding of 32 bits": lambda params, data: data.all_layers < 1e-4,
 }
 POSITIONS: Promises = {
     "with positions every row changes, also that of a word that stays": lambda params, data: (
-        data.placed.kind == CHANGES and not data.placed.kept.any()
+        data.placed.kind == CHANGES and not data.placed.unchanged.any()
     ),
 }
 MEAN: Promises = {
@@ -39,14 +39,14 @@ MEAN: Promises = {
 }
 SET: Promises = {
     "a word that is said twice counts twice; if every word is, nothing changes": lambda params, data: (
-        bool(data.said.kept.all())
+        bool(data.repetition.unchanged.all())
         if data.twice == len(data.order)
-        else float(data.said.change[: len(data.order)].max()) > 0.01
+        else float(data.repetition.change[: len(data.order)].max()) > 0.01
     ),
 }
 MASK: Promises = {
     "under a mask the rows with the same past keep their numbers, and no others": lambda params, data: (
-        data.causal.kept.tolist() == same_past(data.pieces, data.order)
+        data.causal.unchanged.tolist() == same_past(data.pieces, data.order)
     ),
-    "some rows change": lambda params, data: not data.causal.kept.all(),
+    "some rows change": lambda params, data: not data.causal.unchanged.all(),
 }

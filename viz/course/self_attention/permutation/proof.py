@@ -1,4 +1,4 @@
-"""What stands below the equation: a case that one can check by hand, and this run's numbers."""
+"""The proof below the equation: a case to check by hand, and this run's numbers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from viz.widgets import page_parts
 
 
 def equivariant() -> None:
-    """The claim in symbols, with what they are in the picture."""
+    """Show the claim in symbols, with their counterparts in the picture."""
     equation_view.show(
         "permutation.equivariant", SLUG, marks={"Pi": "the lines of the picture", "X": "the words"}
     )
 
 
-def by_hand(moved: maths.Moved) -> None:
-    """Three words with two numbers each, and how far this run is from the claim."""
+def by_hand(reordering: maths.Reordering) -> None:
+    """Show three words with two numbers each, and the error of this run."""
     x, order = np.array([[1, 0], [1, 2], [0, 1]]), (2, 0, 1)
     p = maths.matrix(order).astype(int)
     st.markdown(
@@ -34,19 +34,19 @@ def by_hand(moved: maths.Moved) -> None:
         "Softmax works row by row and does not depend on the column that a score is in, so A′ = P A Pᵀ; "
         "and A′ (P V) = P A Pᵀ P V = P (A V), because Pᵀ P is the identity."
     )
-    st.text(f"This run: the largest difference between f(PX) and P f(X) is {tiny(moved.largest)}.")
+    st.text(f"This run: the largest difference between f(PX) and P f(X) is {tiny(reordering.largest)}.")
 
 
-def pooled(moved: maths.Moved) -> None:
-    """The mean of all rows, before and after."""
-    old, after = moved.pooled
+def pooled(reordering: maths.Reordering) -> None:
+    """Show the mean of all rows, before and after."""
+    old, after = reordering.pooled
     first = [number(float(value), 3) for value in old[:3]]
-    equation_view.show("permutation.pooled", SLUG, values={"m": first, "n": str(len(moved.origin))})
+    equation_view.show("permutation.pooled", SLUG, values={"m": first, "n": str(len(reordering.origin))})
     st.text(f"After: {', '.join(number(float(value), 3) for value in after[:3])}, …")
 
 
 def repeated(data: maths.Measured) -> None:
-    """The weights of a word that is said twice, in the first row of the head."""
+    """Show the weights of a repeated word, in the first row of the head."""
     n, twice = len(data.order), data.twice
     word = twice if twice < n else 0
     row = data.patterns[0][data.head, 0]

@@ -20,8 +20,8 @@ from viz.number_text import percent_of_change, tiny
 from viz.shell import links, state
 from viz.widgets import exhibit_parts, page_parts
 
-DRAWN = 24
-"""Numbers of a row that are drawn, of all that it has."""
+DRAWN_NUMBERS = 24
+"""How many numbers of a row are drawn."""
 SET_STAYS, SET_CHANGES = (
     "They stay as they are: it is there already",
     "They change: twice counts more than once",
@@ -29,7 +29,7 @@ SET_STAYS, SET_CHANGES = (
 
 
 def guess(params: Params, data: maths.Measured) -> Folds:
-    """What comes out of the layer for another order."""
+    """Ask for the output of the layer for another order, then draw its rows."""
     moved, n = data.plain, len(data.order)
     equal = (
         "Each position holds the same word as before."
@@ -48,7 +48,7 @@ def guess(params: Params, data: maths.Measured) -> Folds:
     if not known:
         page_parts.summary(
             f"{n} words go into the first layer of bert-mini, {n} rows of {moved.before.shape[1]} numbers "
-            f"come out. The first {DRAWN} of each are drawn."
+            f"come out. The first {DRAWN_NUMBERS} of each are drawn."
         )
     elif exhibit_parts.presenting():
         page_parts.summary(
@@ -65,8 +65,8 @@ def guess(params: Params, data: maths.Measured) -> Folds:
     return _folds(data, moved, known)
 
 
-def why(params: Params, data: maths.Measured) -> Folds:
-    """One head's weights before and after: rows and columns in the new order."""
+def head_weights(params: Params, data: maths.Measured) -> Folds:
+    """Draw one head's weights before and after: rows and columns in the new order."""
     names, tall = list(data.names), 150 if exhibit_parts.presenting() else 330
     new, (a, b), at = [names[i] for i in data.order], data.patterns, list(data.order)
     shown = (("before", a, names, "A, as written"), ("after", b, new, "A′, in the new order"))
@@ -77,7 +77,7 @@ def why(params: Params, data: maths.Measured) -> Folds:
     row, key = (int(i) for i in np.unravel_index(int(a[data.head].argmax()), a[data.head].shape))
     off = max_difference(b, a[:, at][:, :, at])
     through = (
-        f" Through all {data.n_layers} layers of the model, in 32-bit numbers: up to {tiny(data.whole)}."
+        f" Through all {data.n_layers} layers of the model, in 32-bit numbers: up to {tiny(data.all_layers)}."
     )
     page_parts.summary(
         f"“{names[row]}” gives “{names[key]}” {a[data.head, row, key]:.3f} before and "
@@ -89,15 +89,15 @@ def why(params: Params, data: maths.Measured) -> Folds:
 
 
 def positions(params: Params, data: maths.Measured) -> Folds:
-    """Each position adds its vector: a word at another position is another vector."""
+    """Draw the rows with position vectors added: a word at another position is another vector."""
     moved, n = data.placed, len(data.order)
     _rows("positions", data, moved)
-    kept, at = int(moved.kept.sum()), int(moved.change.argmax())
+    kept, at = int(moved.unchanged.sum()), int(moved.change.argmax())
     if kept == n:
         page_parts.summary(f"{kept} of {n} rows keep their numbers: no word changed its position. Move one.")
     else:
         page_parts.summary(
-            f"{kept} of {n} rows keep their numbers; without positions it was {int(data.plain.kept.sum())} "
+            f"{kept} of {n} rows keep their numbers; without positions it was {int(data.plain.unchanged.sum())} "
             f"of {n}. “{data.names[moved.origin[at]]}” changes most, by {percent_of_change(float(moved.change.max()))} "
             f"of its length; the average is {percent_of_change(float(moved.change.mean()))}."
         )
@@ -106,12 +106,12 @@ def positions(params: Params, data: maths.Measured) -> Folds:
 
 
 def mean(params: Params, data: maths.Measured) -> Folds:
-    """One vector for the sentence."""
+    """Draw one vector for the sentence, the mean of its rows."""
     moved = data.placed if params.places else data.plain
     old, after = moved.pooled
     change = float(np.linalg.norm(after - old) / np.linalg.norm(old))
     invariant = moved.pooled_largest < maths.SAME
-    _rows("mean", data, moved, means=(old[:DRAWN], after[:DRAWN], change, invariant))
+    _rows("mean", data, moved, means=(old[:DRAWN_NUMBERS], after[:DRAWN_NUMBERS], change, invariant))
     page_parts.summary(
         f"The mean of the {len(data.order)} rows, {'with' if params.places else 'without'} positions: its "
         f"numbers differ by up to {tiny(moved.pooled_largest)} between the two orders. The mean is "
@@ -122,10 +122,10 @@ def mean(params: Params, data: maths.Measured) -> Folds:
 
 
 def as_set(params: Params, data: maths.Measured) -> Folds:
-    """A word that is said twice: is it there once?"""
-    moved, n, every = data.said, len(data.order), data.twice == len(data.order)
+    """Ask what a repeated word changes, then draw the rows."""
+    moved, n, every = data.repetition, len(data.order), data.twice == len(data.order)
     said = "Every word" if every else f"“{data.names[data.twice]}”"
-    stay, most = bool(moved.kept[:n].all()), percent_of_change(float(moved.change[:n].max()))
+    stay, most = bool(moved.unchanged[:n].all()), percent_of_change(float(moved.change[:n].max()))
     known = exhibit_parts.predict(
         SLUG + "set",
         f"{said} is repeated once. What happens to the original rows?",
@@ -154,7 +154,7 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
 
 
 def mask(params: Params, data: maths.Measured) -> Folds:
-    """Under a causal mask the order leaves a trace."""
+    """Ask how many rows keep their numbers under a causal mask, then draw them."""
     moved, n = data.causal, len(data.order)
     asked = state.read(SLUG + "asked", Order(data.order), order_of(n))
     known = exhibit_parts.predict(
@@ -168,10 +168,10 @@ def mask(params: Params, data: maths.Measured) -> Folds:
         state.write(**{SLUG + "asked": Order(asked)})
     _rows("mask", data, moved, known)
     if known:
-        kept = [f"“{data.names[i]}”" for i, keeps in zip(moved.origin, moved.kept, strict=True) if keeps]
+        kept = [f"“{data.names[i]}”" for i, keeps in zip(moved.origin, moved.unchanged, strict=True) if keeps]
         page_parts.summary(
             f"{len(kept)} of {n} rows keep their numbers: {', '.join(kept) or 'none'}. The largest change "
-            f"is {percent_of_change(float(moved.change.max()))}. Without the mask {int(data.plain.kept.sum())} of {n} "
+            f"is {percent_of_change(float(moved.change.max()))}. Without the mask {int(data.plain.unchanged.sum())} of {n} "
             "kept them."
         )
     order.choose(data)
@@ -181,34 +181,34 @@ def mask(params: Params, data: maths.Measured) -> Folds:
 def _rows(
     key: str,
     data: maths.Measured,
-    moved: maths.Moved,
-    known: bool = True,
+    reordering: maths.Reordering,
+    revealed: bool = True,
     *,
     new: str = "in the new order",
     means: tuple[np.ndarray, np.ndarray, float, bool] | None = None,
 ) -> None:
-    """The rows before and after; those after are covered until they are known, and what they were is said."""
-    n, d = len(moved.after), moved.before.shape[1]
+    """Draw the rows before and after; before `revealed` those after are covered."""
+    n, d = len(reordering.after), reordering.before.shape[1]
     figure = reordered(
-        moved.before[:, :DRAWN],
-        moved.after[:, :DRAWN],
+        reordering.before[:, :DRAWN_NUMBERS],
+        reordering.after[:, :DRAWN_NUMBERS],
         data.names,
-        moved.origin,
-        moved.change,
-        kept=moved.kept.tolist(),
-        covered=not known,
+        reordering.origin,
+        reordering.change,
+        kept=reordering.unchanged.tolist(),
+        covered=not revealed,
         means=means,
         titles=("as written", new),
         row=min(34, 300 // max(n, 1)) if exhibit_parts.presenting() else 34 if n <= 10 else 26,
     )
     told = (
-        f"{int(moved.kept.sum())} of {n} rows have the numbers that their word had before."
-        if known
+        f"{int(reordering.unchanged.sum())} of {n} rows have the numbers that their word had before."
+        if revealed
         else "The output is shown after your guess."
     )
-    alt = f"Rows of {d} numbers, the first {DRAWN} drawn, before and after. {told}"
+    alt = f"Rows of {d} numbers, the first {DRAWN_NUMBERS} drawn, before and after. {told}"
     page_parts.show(figure, f"{SLUG}rows.{key}", alt)
-    if not known and key != "first":
+    if not revealed and key != "first":
         page_parts.summary(
             f"Left: the {len(data.order)} rows in the old order, {d} numbers each. Right: those in the new order, shown after your guess."
         )
@@ -216,32 +216,38 @@ def _rows(
 
 def _folds(
     data: maths.Measured,
-    moved: maths.Moved,
-    known: bool = True,
+    reordering: maths.Reordering,
+    revealed: bool = True,
     more: Callable[[], object] = lambda: None,
 ) -> Folds:
-    """The claim, `more` and the proof; where each word went, and everything measured."""
+    """Return the folds: the claim, `more` and the proof; the new position of each word, and everything measured."""
 
     def below() -> None:
         proof.equivariant()
         more()
-        proof.by_hand(moved)
+        proof.by_hand(reordering)
 
     def table() -> pd.DataFrame:
         columns = {
-            "word": [data.names[i] for i in moved.origin],
-            "position before": list(moved.origin),
-            "position after": range(len(moved.origin)),
-            "change of its row": moved.change,
-            "largest difference": np.abs(moved.after - moved.along).max(1),
+            "word": [data.names[i] for i in reordering.origin],
+            "position before": list(reordering.origin),
+            "position after": range(len(reordering.origin)),
+            "change of its row": reordering.change,
+            "largest difference": np.abs(reordering.after - reordering.along).max(1),
         }
         return pd.DataFrame(columns)
 
     def arrays() -> dict[str, Any]:
+        runs = {
+            "plain": data.plain,
+            "placed": data.placed,
+            "causal": data.causal,
+            "said": data.repetition,  # a name of the archive
+        }
         found = {"order": data.order, "weights": data.patterns[0], "weights_after": data.patterns[1]}
         return found | {
-            f"{name}_{when}": getattr(getattr(data, name), when)
-            for name in ("plain", "placed", "causal", "said")
+            f"{name}_{when}": getattr(rows, when)
+            for name, rows in runs.items()
             for when in ("before", "after")
         }
 
@@ -250,4 +256,4 @@ def _folds(
             "homework", "Both questions, with two more, on the homework page", icon=":material/arrow_forward:"
         )
 
-    return Folds(table, arrays, known=known, more=below, aside=homework)
+    return Folds(table, arrays, known=revealed, more=below, aside=homework)

@@ -39,7 +39,7 @@ class Data:
 
 
 def learned() -> tuple[np.ndarray | None, str]:
-    """gpt-mini's table, or why there is none."""
+    """Return gpt-mini's table, or None and the reason."""
     try:
         return positions.learned_table(default().open("gpt-mini").network), ""
     except InputError as error:
@@ -50,7 +50,7 @@ def learned() -> tuple[np.ndarray | None, str]:
 
 
 def encoded(params: Params) -> Data:
-    """What the chosen view needs. Errors: InputError without learned positions."""
+    """Return the table and the quantities of the chosen view. Errors: InputError without learned positions."""
     wants = params.formula == LEARNED or params.view == DISTANCE
     trained, missing = learned() if wants else (None, "")
     if params.formula == LEARNED:
@@ -83,8 +83,8 @@ def encoded(params: Params) -> Data:
     return data
 
 
-def found(params: Params) -> Data:
-    """The same, once for whoever asks for it."""
+def cached_encoding(params: Params) -> Data:
+    """Return the same, computed once for all visitors."""
     cost = 10 + params.length * (params.d + 64) // (40 if params.view == DISTANCE else 2000)
     with_learned = params.view == DISTANCE and learned()[0] is not None
     chosen = tuple(getattr(params, name) for name in OF_A_PRESET)

@@ -1,4 +1,4 @@
-"""Positional encoding: waves of different length tell a Transformer where each word stands."""
+"""Positional encoding: waves of different length encode the position of each word."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from viz.course.shared.positions import Formula
 
 
 def compute(params: Params) -> encoding.Data:
-    """The table of the chosen formula and the quantities of the chosen view."""
+    """Return the table of the chosen formula and the quantities of the chosen view."""
     return encoding.encoded(params)
 
 
 def thumbnail() -> str:
-    """The four waves of d = 8 that are slow enough to be seen as waves over 40 positions."""
+    """Draw the four waves of d = 8 that are slow enough to be seen over 40 positions."""
     return thumbs.curves(Formula(8, base=400.0).at(np.linspace(0, 40, 161))[:, :4].T)
 
 

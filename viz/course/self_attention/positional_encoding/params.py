@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on positional encoding."""
+"""Settings of the exhibit on positional encoding."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ FORMULAS = {
     LEARNED: "no formula: learned by gpt-mini",
 }
 BASES = (10, 100, 1_000, 10_000, 100_000)
-WHICH = ("first", "spread", "last")
+DIMENSION_CHOICES = ("first", "spread", "last")
 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """`position` is the one that is read off; `short` and `long` are the sentences of the criteria."""
+    """`position` is the one in view; `short` and `long` are the sentences of the criteria."""
 
     view: str = knob(CURVES, segmented("View", VIEWS, quiet=True))
     formula: str = knob("paired", select("Exponent of the base", tuple(FORMULAS), FORMULAS.__getitem__))
@@ -32,13 +32,13 @@ class Params(Knobs):
     base: int = knob(10_000, segmented("Base", BASES, "{:,}".format))
     p: int = knob(100, slider("p (the size of a key)", 1, 512))
     dims: int = knob(4, slider("Curves drawn", 1, 8))
-    which: str = knob("first", segmented("Which dimensions", WHICH))
+    which: str = knob("first", segmented("Which dimensions", DIMENSION_CHOICES))
     position: int = knob(1, slider("Chosen position", 0, 255))
     short: int = knob(5, slider("A short sentence, words", 3, 10, width="stretch"))
     long: int = knob(20, slider("A long sentence, words", 11, 100, width="stretch"))
 
-    def within(self) -> Self:
-        """The same with a position that the length has."""
+    def clamped(self) -> Self:
+        """Return the same settings with a position inside the length."""
         return replace(self, position=min(self.position, self.length - 1))
 
 

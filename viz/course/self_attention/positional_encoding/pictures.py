@@ -13,19 +13,19 @@ from viz.course.shared import positions
 from viz.number_text import number
 
 LOW = 340
-"""Pixels of a picture that leaves its sentence on the screen before a room."""
+"""Height of a picture in present mode, in pixels, that leaves its sentence on the screen."""
 
 
-def figures(at: int, data: Data, room: bool = False) -> list[tuple[Any, str]]:
-    """The picture of the view, or two, each with what a screen reader says instead.
+def figures(position: int, data: Data, room: bool = False) -> list[tuple[Any, str]]:
+    """Return the picture of the view, or two, each with its alternative text.
 
-    In a `room` as low as leaves its sentence on the screen.
+    In present mode (`room`) they are low enough to leave the sentence on the screen.
     """
     n, width = data.table.shape
     if data.curves:
-        return [_curves(at, data, data.curves, room)]
+        return [_curves(position, data, data.curves, room)]
     if data.products is not None and data.row is not None:
-        return _products(at, data, data.products, data.row, room)
+        return _products(position, data, data.products, data.row, room)
     if data.distance and data.bias:
         bands = (
             {name: (each.k, each.mean, each.low, each.high) for name, each in part.items()}
@@ -36,31 +36,33 @@ def figures(at: int, data: Data, room: bool = False) -> list[tuple[Any, str]]:
         return [(profiles(*bands, titles=titles, **_size(room)), told)]
     height, limit = LOW if room else 430, _limit(data.table, data)
     matrix = signed_matrix(
-        data.table, rows="position", columns="dimension", limit=limit, marked=at, height=height
+        data.table, rows="position", columns="dimension", limit=limit, marked=position, height=height
     )
     return [(matrix, f"Position vectors as rows: {n} positions, {width} dimensions.")]
 
 
-def _curves(at: int, data: Data, drawn: positions.Curves, room: bool) -> tuple[Any, str]:
-    names = [f"dimension {i}: {name}" for i, name in zip(drawn.dimensions, drawn.names, strict=True)]
+def _curves(position: int, data: Data, curves: positions.Curves, room: bool) -> tuple[Any, str]:
+    names = [f"dimension {i}: {name}" for i, name in zip(curves.dimensions, curves.names, strict=True)]
     lines = lanes(
-        drawn.samples,
+        curves.samples,
         names,
-        x=drawn.x,
-        smooth=drawn.smooth,
-        limit=1.0 if data.formula else float(np.abs(drawn.samples).max()),
-        marked=at,
-        hues=[i % 2 if data.formula else 0 for i in drawn.dimensions],
+        x=curves.x,
+        smooth=curves.smooth,
+        limit=1.0 if data.formula else float(np.abs(curves.samples).max()),
+        marked=position,
+        hues=[i % 2 if data.formula else 0 for i in curves.dimensions],
         **_size(room),
     )
-    told = f"Curves of {len(names)} dimensions over {len(data.table)} positions; position {at} is marked."
+    told = (
+        f"Curves of {len(names)} dimensions over {len(data.table)} positions; position {position} is marked."
+    )
     return lines, told
 
 
 def _products(
-    at: int, data: Data, products: np.ndarray, curve: tuple[np.ndarray, np.ndarray], room: bool
+    position: int, data: Data, products: np.ndarray, curve: tuple[np.ndarray, np.ndarray], room: bool
 ) -> list[tuple[Any, str]]:
-    (x, y), row = curve, products[at]
+    (x, y), row = curve, products[position]
     square = signed_matrix(
         products,
         rows="position",
@@ -68,12 +70,12 @@ def _products(
         unit="dot product",
         limit=_limit(products, data),
         square=True,
-        marked=at,
+        marked=position,
         height=LOW if room else 480,
     )
     line = lanes(
         row[None],
-        [f"row {at} of the matrix"],
+        [f"row {position} of the matrix"],
         x=x,
         smooth=y[None],
         limit=float(row.max()),
@@ -83,24 +85,24 @@ def _products(
     )
     return [
         (square, f"Dot products between {len(data.table)} positions."),
-        (line, f"Row {at} of the matrix as a curve."),
+        (line, f"Row {position} of the matrix as a curve."),
     ]
 
 
 def _size(room: bool) -> dict[str, Any]:
-    """How high curves are before a room, and a line of larger letters in them."""
+    """Return height of curves and of their titles in present mode, where letters are larger."""
     return {"height": LOW, "line": 32} if room else {}
 
 
 def _limit(values: np.ndarray, data: Data) -> float:
-    """The end of the colours: the largest number; of a trained table all but its 2% of outliers."""
+    """Return the end of the colour scale: the largest number; of a trained table all but its 2% of outliers."""
     size = np.abs(values)
     return float(round(size.max(), 9) if data.formula else np.quantile(size, 0.98))
 
 
-def sentence(at: int, data: Data) -> str:
-    """One sentence of numbers, made from what is drawn."""
-    n, row = len(data.table), data.table[at]
+def sentence(position: int, data: Data) -> str:
+    """Return a sentence of numbers on the quantities that are drawn."""
+    n, row = len(data.table), data.table[position]
     if data.curves:
         few, shown = len(row) <= 6, [number(v, 4) for v in row]
         if not few:
@@ -112,12 +114,12 @@ def sentence(at: int, data: Data) -> str:
             waves = f" The first wave repeats every {first:,.2f} positions, the last every {last:,.0f}."
             if len(row) != data.formula.d_model:
                 some = f": {len(row)} numbers, though d = {data.formula.d_model}"
-        return f"Position {at} is the vector [{', '.join(shown)}]{some}.{waves}"
+        return f"Position {position} is the vector [{', '.join(shown)}]{some}.{waves}"
     if data.products is not None:
-        beside = min(at + 1, n - 1)
-        near, far = data.products[at, [beside, n - 1]]
+        beside = min(position + 1, n - 1)
+        near, far = data.products[position, [beside, n - 1]]
         return (
-            f"Position {at} with itself: {number(data.products[at, at])}; with position {beside}: "
+            f"Position {position} with itself: {number(data.products[position, position])}; with position {beside}: "
             f"{number(near)}; with position {n - 1}: {number(far)}."
         )
     if data.distance:

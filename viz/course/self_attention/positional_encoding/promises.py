@@ -1,4 +1,4 @@
-"""What the sentences of the exhibit on positional encoding claim of its vectors."""
+"""Claims of the exhibit on positional encoding, each a condition on its vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Promises = Mapping[str, Callable[[Params, object], bool]]
 
 def nearest(params: Params) -> float:
     """Return the smallest distance of two position vectors of the table."""
-    table = encoded(params.within()).table
+    table = encoded(params.clamped()).table
     return float((np.linalg.norm(table[:, None] - table[None], axis=-1) + 1e9 * np.eye(len(table))).min())
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 from viz.course.exhibit import Folds
 from viz.course.self_attention import position_criteria
 from viz.course.self_attention.positional_encoding import pictures
-from viz.course.self_attention.positional_encoding.encoding import Data, found, learned
+from viz.course.self_attention.positional_encoding.encoding import Data, cached_encoding, learned
 from viz.course.self_attention.positional_encoding.params import (
     CURVES,
     DISTANCE,
@@ -34,16 +34,16 @@ from viz.widgets import controls, exhibit_parts, page_parts
 LOOKING: dict[str, str] = dict(
     zip(VIEWS, read(Path(__file__).with_name("text.md")).steps[0].look.split("\n\n"), strict=True)
 )
-"""What one looks at, view by view."""
+"""Explanation of the picture, view by view."""
 
 
 def vectors(params: Params, _: object) -> Folds:
-    """Presets, view, the picture and its sentence, and a question on the place."""
+    """Draw presets, view, the picture and its sentence, and a question on the position."""
     # above the picture, and there whatever can be computed
     _presets(params)
     params.show(SLUG, "view")
-    params = params.within()
-    data, at = found(params), params.position
+    params = params.clamped()
+    data, at = cached_encoding(params), params.position
     drawn = pictures.figures(at, data, exhibit_parts.presenting())
     for place, (column, (figure, words)) in enumerate(zip(st.columns(len(drawn)), drawn, strict=True)):
         with column:
@@ -51,7 +51,7 @@ def vectors(params: Params, _: object) -> Folds:
     page_parts.summary(pictures.sentence(at, data))
     _question(params.length, data)
 
-    def aside() -> None:
+    def note_below() -> None:
         if params.view == DISTANCE and data.missing:
             st.text("The curve of the learned positions is missing. " + data.missing)
         links.page_link(
@@ -78,18 +78,18 @@ def vectors(params: Params, _: object) -> Folds:
         _lines(params),
         more=lambda: _worked(params, data),
         look=LOOKING[params.view],
-        aside=aside,
+        aside=note_below,
         change=lambda: _change(params),
         own=(("Why not simply count? Four criteria, checked", "criteria", lambda: _criteria(params, data)),),
     )
 
 
 def _presets(now: Params) -> None:
-    """One row of ready-made settings; one is lit while the controls agree with it (the view may differ)."""
+    """Draw a row of ready-made settings; one is highlighted while the controls agree with it (the view may differ)."""
     key, fields = f"{SLUG}.presets", OF_A_PRESET[1:]
 
-    def values(of: Params, names: Sequence[str]) -> dict[str, Any]:
-        return {f"{SLUG}.{name}": getattr(of, name) for name in names}
+    def values(params: Params, names: Sequence[str]) -> dict[str, Any]:
+        return {f"{SLUG}.{name}": getattr(params, name) for name in names}
 
     # only a document's figure brings its own view
     ready = {
@@ -99,10 +99,10 @@ def _presets(now: Params) -> None:
 
 
 def _question(length: int, data: Data) -> None:
-    """Does the place matter? Asked anew for another width or length; computed after the choice."""
+    """Ask whether the distance depends on the position, again for another width or length; computed after the choice."""
     d, n = data.formula.d_model if data.formula else 128, max(length, 12)
 
-    def why() -> str:
+    def explanation() -> str:
         (right, *_), (_, low, high) = position_evidence.five_steps(d, n)
         return (
             f"With the right formula it is {right:.3f} everywhere, because five steps turn each pair of "
@@ -117,12 +117,12 @@ def _question(length: int, data: Data) -> None:
         f"at the start of a sentence of {n} words and at its end.",
         ("The same", "Larger at the end", "Smaller at the end"),
         "The same",
-        why,
+        explanation,
     )
 
 
 def _change(params: Params) -> None:
-    """What a table that was learned has not, is left out."""
+    """Draw the settings; those that a learned table does not have are left out."""
     computed = params.formula != LEARNED
     params.show(SLUG, "formula")
     left, right = st.columns(2, gap="large")
@@ -134,7 +134,7 @@ def _change(params: Params) -> None:
 
 
 def _criteria(params: Params, data: Data) -> None:
-    """The four criteria of the slides, each tick computed."""
+    """Show the four criteria of the slides, each tick computed."""
     params.show(SLUG, "short", "long")
     trained, missing = learned()
     codes = position_criteria.encodings(data.formula or Formula(128), trained)
@@ -150,7 +150,7 @@ def _criteria(params: Params, data: Data) -> None:
 
 
 def _worked(params: Params, data: Data) -> None:
-    """The formula with this position's numbers, the worked example with d = 4, the numbers for d = 512."""
+    """Show the formula with this position's numbers, the worked example with d = 4, the numbers for d = 512."""
     page_parts.equation(
         r"\begin{aligned}PE(pos, 2j) &= \sin\!\left(pos / 10000^{2j/d}\right)\\"
         r"PE(pos, 2j+1) &= \cos\!\left(pos / 10000^{2j/d}\right)\end{aligned}"
@@ -183,7 +183,7 @@ def _worked(params: Params, data: Data) -> None:
 
 
 def _entries(entries: Sequence[position_evidence.Entry]) -> None:
-    """Narrow enough for a phone: the formula, or what is printed, never both."""
+    """Show a table that fits on a phone: the formula, or the printed number, never both."""
     rows = [
         {"i": str(entry.dimension)}
         | ({} if entry.printed else {"PE(pos, i)": entry.formula})
@@ -195,7 +195,7 @@ def _entries(entries: Sequence[position_evidence.Entry]) -> None:
 
 
 def _lines(params: Params) -> dict[str, str]:
-    """For the lines of Python: what makes the same table."""
+    """Return parts of the lines of Python that compute the same table."""
     if params.formula == LEARNED:
         table = f'learned_table(core.open_model("gpt-mini").network)[:{params.length}]'
         return {

@@ -1,4 +1,4 @@
-"""Who stands where: two first ideas, four criteria, the wave, a learned table, a model that loses its own."""
+"""Positions: two first ideas, four criteria, the wave, a learned table, a model without its positions."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import numpy as np
 from viz.charts import thumbs
 from viz.course.exhibit import Exhibit, Step
 from viz.course.self_attention.position_criteria import judge
-from viz.course.self_attention.positions import lost, position_ideas, promises, read, steps
+from viz.course.self_attention.positions import position_ablation, position_ideas, promises, read, steps
 from viz.course.self_attention.positions.params import MODELS, SENTENCES, TABLES, Params
 from viz.course.shared.positions import Formula
 
 
-def compute(params: Params) -> read.Judged:
-    """Each code judged by the criteria, on sentences of the two lengths."""
+def compute(params: Params) -> read.Verdicts:
+    """Return the verdict on each position code by the criteria, on sentences of the two lengths."""
     found = position_ideas.candidates(read.learned(read.WRITER))
-    return read.Judged(tuple(judge(name, code, params.short, params.long) for name, code in found.items()))
+    return read.Verdicts(tuple(judge(name, code, params.short, params.long) for name, code in found.items()))
 
 
 def thumbnail() -> str:
-    """The rim of the second clock of four: the first 40 positions on their way round."""
+    """Draw the rim of the second clock of four: the first 40 positions on their way round."""
     angles = np.array([position_ideas.hands(Formula(8), t)[1] for t in range(40)])
     return thumbs.points(np.stack([np.sin(angles), -np.cos(angles)], axis=1), marked=(3,))
 
@@ -35,7 +35,9 @@ EXHIBIT = Exhibit(
         Step(steps.criteria, ("code",), change=LENGTHS, promises=promises.CRITERIA),
         Step(steps.wave, ("position",), alone=True, promises=promises.WAVE),
         Step(steps.table, ("table",), alone=True, promises=promises.TABLE),
-        Step(lost.lost, ("model",), texts=("trained",), alone=True, promises=promises.LOST),
+        Step(
+            position_ablation.ablation, ("model",), texts=("trained",), alone=True, promises=promises.ABLATION
+        ),
     ),
     compute_fields=LENGTHS,
     cost=300,

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on positions."""
+"""Settings of the exhibit on positions."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ MOST = f"up to {read.LONGEST} tokens"
 
 
 def _codes(_: Params) -> tuple[str, ...]:
-    """The codes that are here: without the model none is learned."""
+    """Return the position codes that can be shown: without the model not the learned one."""
     return CODES if read.learned(read.WRITER) is not None else CODES[:-1]
 
 
 def _row(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
-    """Which model, and another shuffle; before a room the sentence, too."""
+    """Draw the choice of the model, and another shuffle; in present mode the sentence, too."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width="content"):
             controls.segmented("Model", tuple(MODELS), name, opening, MODELS.__getitem__)

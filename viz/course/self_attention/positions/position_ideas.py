@@ -1,4 +1,4 @@
-"""The way to a position code: two first ideas and what is wrong with them, the wave as hands of clocks, a learned table.
+"""The way to a position code: two first ideas and their defects, the wave as hands of clocks, a learned table.
 
 Positions count from 0. Everything is float64 numpy; nothing here draws.
 """
@@ -16,11 +16,11 @@ from viz.course.shared.positions import Formula
 Array = NDArray[np.float64]
 
 D = 128
-"""The size of the sinusoidal vectors that are judged."""
+"""The size of the sinusoidal vectors in the verdicts."""
 
 
 def candidates(learned: Array | None) -> dict[str, Encoding]:
-    """What is judged by the four criteria: the slides' five, and the sinusoid as two of the documents print it.
+    """Return the encodings in the verdicts: the slides' five, and the sinusoid as two of the sources print it.
 
     >>> list(candidates(None))
     ['none', 'fraction', 'integer', 'sinusoid', 'sinusoid, i/d']
@@ -30,7 +30,7 @@ def candidates(learned: Array | None) -> dict[str, Encoding]:
 
 
 def grounds(verdict: Verdict, short: int, long: int) -> tuple[str, ...]:
-    """The number that each tick or cross of a verdict rests on, in a few words; in the order of `CRITERIA`.
+    """Return the number that each tick or cross of a verdict is based on, in a few words; in the order of `CRITERIA`.
 
     >>> from viz.course.self_attention.position_criteria import fraction, judge
     >>> grounds(judge("fraction", fraction), 5, 20)[:3]
@@ -48,7 +48,7 @@ def grounds(verdict: Verdict, short: int, long: int) -> tuple[str, ...]:
 
 
 def hands(formula: Formula, position: float) -> Array:
-    """The angle of each pair of dimensions at a position, in radians, not reduced: position * w_j, (pair,).
+    """Return the angle of each pair of dimensions at a position, in radians, not reduced: position * w_j, (pair,).
 
     Equation: PE(pos, 2j) = sin(angle_j), PE(pos, 2j + 1) = cos(angle_j): a hand that started upright and turns clockwise.
 
@@ -59,7 +59,7 @@ def hands(formula: Formula, position: float) -> Array:
 
 
 def thread(table: Array) -> tuple[Array, float]:
-    """The positions as a path in the plane that shows them best (PCA): places (pos, 2), and the share of variance there.
+    """Return the positions as a path in their best plane (PCA): points (pos, 2), and the share of variance in it.
 
     >>> places, share = thread(np.array([[0.0, 0], [3, 4], [6, 8]]))
     >>> np.abs(places[:, 0]).round(6).tolist(), round(share, 6)
@@ -72,7 +72,7 @@ def thread(table: Array) -> tuple[Array, float]:
 
 
 def neighbours(table: Array) -> float:
-    """The share of positions whose nearest other position, by cosine, is the one before or after.
+    """Return the share of positions whose nearest other position, by cosine, is the one before or after.
 
     >>> neighbours(Formula(64).table(40))
     1.0
@@ -84,7 +84,7 @@ def neighbours(table: Array) -> float:
 
 
 def twice_said(pieces: Sequence[str]) -> tuple[int, int] | None:
-    """The first two places of a piece that stands there more than once; words before signs. None where all differ.
+    """Return the first two positions of a token that occurs more than once; words before punctuation. None where all differ.
 
     >>> twice_said(["the", "dog", ",", "saw", ",", "the", "man"]), twice_said(["a", "b"])
     ((0, 5), None)

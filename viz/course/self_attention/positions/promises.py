@@ -1,4 +1,4 @@
-"""What the sentences of the exhibit on positions claim of its runs."""
+"""Claims of the exhibit on positions, each a condition on its runs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from viz.course.self_attention.positions.params import RIM, Params
 from viz.course.self_attention.positions.steps import PAIRS, ROUNDING, SEEN
 from viz.course.shared.positions import Formula
 
-Promises = Mapping[str, Callable[[Params, read.Judged], bool]]
+Promises = Mapping[str, Callable[[Params, read.Verdicts], bool]]
 
 
 @cache
 def far_apart(text: str) -> dict[str, np.ndarray]:
-    """Return how far two copies of a word are apart, layer by layer, in each run."""
+    """Return the distance of two copies of a word, layer by layer, in each run."""
     return read.twins(text).lines
 
 
@@ -41,9 +41,9 @@ def both_fail(params: Params, _: object) -> bool:
     return (part.consistent, part.bounded, count.consistent, count.bounded) == (False, True, True, False)
 
 
-def one_keeps_all(_: Params, data: read.Judged) -> bool:
+def one_keeps_all(_: Params, data: read.Verdicts) -> bool:
     """Return whether the sinusoids keep all criteria, and nothing else does."""
-    return [verdict.name for verdict, kept in zip(data.verdicts, data.kept, strict=True) if kept.all()] == [
+    return [verdict.name for verdict, kept in zip(data.verdicts, data.passes, strict=True) if kept.all()] == [
         "sinusoid"
     ]
 
@@ -78,6 +78,6 @@ TWO_IDEAS: Promises = {"the fraction has another step in each sentence, the coun
 CRITERIA: Promises = {"the sinusoids keep all criteria, nothing else does": one_keeps_all}
 WAVE: Promises = {"each clock is ten times slower, and all together tell every position": clocks}
 TABLE: Promises = {"bert-mini's table has kept the order of sinusoids for nine in ten": kept_in_order}
-LOST: Promises = {
+ABLATION: Promises = {
     "without positions the model is worse by 0.1 nats and more, and shuffled it is as clearly another loss": harmed
 }

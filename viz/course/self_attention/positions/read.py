@@ -1,4 +1,4 @@
-"""What the exhibit on positions reads off trained models."""
+"""Runs of trained models for the exhibit on positions."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ SEVERAL = (
     "The cat did not drink the milk because it was sour.",
     "The old man sat down on the bank of the river.",
 )
-"""Sentences for a mean: one sentence alone says little about a model."""
+"""Sentences for a mean: one sentence alone is little evidence about a model."""
 _KEEP = ("layer.*.resid_*", "embed.position")
 _BARE = (edits.NoPositions("embed.position"),)
 
 
 @dataclass(frozen=True)
-class Judged:
+class Verdicts:
     """The verdict on each position code."""
 
     verdicts: tuple[Verdict, ...]
 
     @property
-    def kept(self) -> np.ndarray:
-        """(code, criterion), boolean."""
+    def passes(self) -> np.ndarray:
+        """Return whether each code meets each criterion: (code, criterion), boolean."""
         return np.array([[getattr(verdict, name) for name in CRITERIA.values()] for verdict in self.verdicts])
 
 
 @dataclass(frozen=True)
 class Twins:
-    """A word that is there twice, its places, and the distance by layer of the runs (`lines`)."""
+    """A word that occurs twice, its positions, and the distance by layer of the runs (`lines`)."""
 
     text: str
     pair: tuple[int, int]
@@ -52,7 +52,7 @@ class Twins:
 
 
 def learned(model: str) -> np.ndarray | None:
-    """A model's table of positions; None where the model is not here."""
+    """Return a model's table of positions; None where the model is not installed."""
     try:
         return learned_table(default().open(model).network)
     except InputError:
@@ -60,7 +60,7 @@ def learned(model: str) -> np.ndarray | None:
 
 
 def twins(text: str) -> Twins:
-    """Two copies of a word through the layers; where none is there twice the first is said again at the end.
+    """Run a text with two copies of a word through the layers; where no word occurs twice the first is repeated at the end.
 
     Errors: InputError for a text without a word.
     """
@@ -88,7 +88,7 @@ def twins(text: str) -> Twins:
 
 
 def measured(model: str, text: str, lot: int) -> without_positions.Unplaced:
-    """The three runs. Errors: InputError for a text that is too long to be drawn."""
+    """Return the three runs. Errors: InputError for a text that is too long to be drawn."""
     opened = default().open(model)
     n = len(opened.tokenizer.encode(text).ids)
     if n > LONGEST:
@@ -100,10 +100,10 @@ def measured(model: str, text: str, lot: int) -> without_positions.Unplaced:
     return without_positions.unplaced(opened, text, lot)
 
 
-def worse(found: without_positions.Unplaced) -> str:
-    """Which of the two surprises the model more."""
+def worse(runs: without_positions.Unplaced) -> str:
+    """Return which of shuffled and removed positions has the larger loss, or EQUAL."""
     shuffled, removed = (
-        found.ways[way].surprise for way in (without_positions.SHUFFLED, without_positions.REMOVED)
+        runs.ways[way].surprise for way in (without_positions.SHUFFLED, without_positions.REMOVED)
     )
     if abs(shuffled - removed) < 0.005:
         return EQUAL
@@ -111,5 +111,5 @@ def worse(found: without_positions.Unplaced) -> str:
 
 
 def mean_over(model: str) -> dict[str, float]:
-    """The mean surprise of a model over `SEVERAL`."""
+    """Return the mean loss of a model over `SEVERAL`, in nats, with its positions as trained, shuffled and removed."""
     return without_positions.over(default().open(model), SEVERAL)

@@ -23,11 +23,11 @@ SHORT = ("unique", "same / step", "bounded", "fixed", "same / everywhere")
 SAME, NEAR, FAR = "Exactly the same", "Alike, less than a tenth apart", "Clearly different"
 PAIRS, SEEN = 4, 40
 ROUNDING = 1e-5
-"""A distance below is what 32-bit numbers leave."""
+"""Distances below this are rounding of 32-bit numbers."""
 
 
 def guess(params: Params, _: object) -> Folds:
-    """Two copies of a word through the layers, with positions and without."""
+    """Ask how different two copies of a word are without positions, then draw their distance through the layers."""
     found = engine_client.submit(
         ("positions.twins", params.text), lambda: read.twins(params.text), 40 * len(params.text)
     )
@@ -71,7 +71,7 @@ def guess(params: Params, _: object) -> Folds:
 
 
 def two_ideas(params: Params, _: object) -> Folds:
-    """The fraction and the count for two lengths."""
+    """Draw the fraction and the count for two lengths."""
     short, long = params.short, params.long
     first, step = 1 / (short - 1), 1 / (long - 1)
     known = exhibit_parts.predict_number(
@@ -108,9 +108,9 @@ def two_ideas(params: Params, _: object) -> Folds:
     )
 
 
-def criteria(params: Params, data: read.Judged) -> Folds:
-    """The table of ticks, and what those of one code rest on."""
-    names, kept = [verdict.name for verdict in data.verdicts], data.kept
+def criteria(params: Params, data: read.Verdicts) -> Folds:
+    """Draw the table of ticks, and the numbers that those of one code are based on."""
+    names, kept = [verdict.name for verdict in data.verdicts], data.passes
     chosen = names.index(params.code) if params.code in names else 0
     rests = [position_ideas.grounds(verdict, params.short, params.long) for verdict in data.verdicts]
     marks = [["✓" if good else "✗" for good in row] for row in kept]
@@ -142,7 +142,7 @@ def criteria(params: Params, data: read.Judged) -> Folds:
 
 
 def wave(params: Params, _: object) -> Folds:
-    """The pairs of dimensions as hands of clocks."""
+    """Draw the pairs of dimensions as hands of clocks."""
     formula, at = Formula(2 * PAIRS), params.position
     angles, rim = (
         position_ideas.hands(formula, at),
@@ -181,7 +181,7 @@ def wave(params: Params, _: object) -> Folds:
 
 
 def table(params: Params, _: object) -> Folds:
-    """A learned table beside the sinusoids of the same width, each in its best plane."""
+    """Draw a learned table beside the sinusoids of the same width, each in its best plane."""
     model = params.table
     whole = read.learned(model)
     if whole is None:
@@ -228,7 +228,7 @@ def table(params: Params, _: object) -> Folds:
 
 
 def formulas() -> None:
-    """The page that goes on from here."""
+    """Draw a link to the page on positional encoding."""
     links.page_link(
         "positional_encoding",
         "Positional encoding: every formula and curve of the sinusoids, and the distances between positions",

@@ -1,7 +1,7 @@
-"""A trained model with its positions as they are, shuffled, or taken away: how much worse it predicts, where a head looks.
+"""A trained model with its positions as trained, shuffled, or removed: its loss, and the attention of one head.
 
-The measure is the mean surprise in nats: of a decoder about the next token, of a masked model about each word hidden in
-turn, of a translator about the translation that it writes with its positions as they are.
+The measure is the mean surprisal in nats: of a decoder for the next token, of a masked model for each word masked in turn, of a
+translator for the translation that it writes with its positions as trained.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ KEEP = ("*.pattern", "*.allowed", "*embed.position")
 
 
 def place_of(model: Any) -> str:
-    """The path where a model adds its positions; of a translator the encoder's."""
+    """Return the path where a model adds its positions; of a translator the encoder's."""
     return "encoder.embed.position" if model.spec.has_source else "embed.position"
 
 
 def swaps(order: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Swaps that, one after the other, put things into an order.
+    """Return swaps that, one after the other, put things into an order.
 
     >>> things = ["a", "b", "c", "d"]
     >>> for i, j in swaps((2, 0, 3, 1)):
@@ -51,7 +51,8 @@ def swaps(order: Sequence[int]) -> tuple[tuple[int, int], ...]:
 
 
 def shuffle(first: int, last: int, lot: int) -> tuple[int, ...]:
-    """An order of the places 0 .. last - 1 in which those from `first` on are drawn anew; never the one they had, if there are two.
+    """Return an order of the positions 0 .. last - 1 in which those from `first` on are shuffled; never unchanged, if there are
+    two.
 
     >>> sorted(shuffle(1, 6, 0)), shuffle(1, 6, 0)[0], shuffle(0, 2, 3)
     ([0, 1, 2, 3, 4, 5], 0, (1, 0))
@@ -65,7 +66,7 @@ def shuffle(first: int, last: int, lot: int) -> tuple[int, ...]:
 
 
 def edits_of(model: Any, way: str, n: int, lot: int) -> tuple[Edit, ...]:
-    """The edits of one of `WAYS` for a text of `n` tokens; BERT's [CLS] and [SEP] keep their places."""
+    """Return the edits of one of `WAYS` for a text of `n` tokens; BERT's [CLS] and [SEP] keep their positions."""
     where = place_of(model)
     if way == REMOVED:
         return (edits.NoPositions(where),)
@@ -77,7 +78,7 @@ def edits_of(model: Any, way: str, n: int, lot: int) -> tuple[Edit, ...]:
 
 @dataclass(frozen=True, eq=False)
 class WithoutPositions:
-    """One way: surprise (nats), what the model says, the pattern of the chosen head (query, key)."""
+    """One run: its loss (nats), its predictions, the pattern of the chosen head (query, key)."""
 
     surprise: float
     says: tuple[tuple[str, float], ...]
@@ -86,7 +87,8 @@ class WithoutPositions:
 
 @dataclass(frozen=True, eq=False)
 class Unplaced:
-    """A text under all `WAYS`. `head` is the (layer, head) that looks most at the word before, as trained; `hidden` the word a masked model is asked."""
+    """A text under all `WAYS`. `head` is the (layer, head) that attends most to the word before, as trained; `hidden` the word
+    that is masked."""
 
     model: str
     tokens: tuple[str, ...]
@@ -97,7 +99,7 @@ class Unplaced:
 
 
 def surprises(run: Run) -> Array:
-    """Of a decoder: -ln p of each token after the first, in nats, (n - 1,)."""
+    """Return -ln p of each token after the first, of a decoder, in nats, (n - 1,)."""
     chances = softmax(run.logits[: run.side.n_real - 1])
     return _nats(chances[np.arange(len(chances)), list(run.ids[1 : run.side.n_real])])
 
@@ -107,7 +109,7 @@ def _nats(chances: Array) -> Array:
 
 
 def blanks(model: Any, run: Run) -> tuple[list[int], list[str]]:
-    """The rows of a masked model's own words, and for each the text with that piece hidden."""
+    """Return the rows of a masked model's own words, and for each the text with that token masked."""
     text, places = run.side.text, [i for i, span in enumerate(run.spans) if span is not None]
     mask = model.tokenizer.token(model.tokenizer.mask)
     spans = (span for span in run.spans if span is not None)
@@ -115,7 +117,7 @@ def blanks(model: Any, run: Run) -> tuple[list[int], list[str]]:
 
 
 def hidden_surprises(model: Any, text: str, changes: Sequence[Edit] = ()) -> Array:
-    """Of a masked model: -ln p of each word while it alone is hidden, in nats, (word,). One batch."""
+    """Return -ln p of each word while it alone is masked, of a masked model, in nats, (word,). One batch."""
     run = model.run(text, keep=())
     places, texts = blanks(model, run)
     runs = model.run_many(texts, keep=(), edits=changes)
@@ -128,7 +130,8 @@ def hidden_surprises(model: Any, text: str, changes: Sequence[Edit] = ()) -> Arr
 
 
 def mean_surprise(model: Any, text: str, way: str, lot: int, target: str | None = None) -> float:
-    """The mean surprise of a model about a text, under one of `WAYS`; `target` is what a translator wrote as trained."""
+    """Return the mean surprisal of a model for a text in nats, under one of `WAYS`; `target` is a translator's translation as
+    trained."""
     if model.spec.has_source:
         changes = edits_of(model, way, len(model.tokenizer.encode(text).ids), lot)
         return float(
@@ -142,7 +145,7 @@ def mean_surprise(model: Any, text: str, way: str, lot: int, target: str | None 
 
 
 def over(model: Any, texts: Sequence[str], lot: int = 0) -> dict[str, float]:
-    """The mean surprise over several texts, by way."""
+    """Return the mean surprisal over several texts in nats, by way."""
     targets = [model.run(text, keep=()).target_text if model.spec.has_source else None for text in texts]
 
     def mean(way: str) -> float:
@@ -155,7 +158,7 @@ def over(model: Any, texts: Sequence[str], lot: int = 0) -> dict[str, float]:
 
 
 def unplaced(model: Any, text: str, lot: int) -> Unplaced:
-    """A text under all ways. Errors: InputError for a text with one token, which has no order."""
+    """Run a text under all ways. Errors: InputError for a text with one token, which has no order."""
     kind = {"gpt": "causal", "bert": "self"}.get(model.spec.name, "self")
     whole = model.run(text, keep=KEEP)
     side = whole.source if model.spec.has_source else whole.side
@@ -166,7 +169,7 @@ def unplaced(model: Any, text: str, lot: int) -> Unplaced:
     weights = whole.attention(kind).weights
     before = measures.offset_weight(weights, -1)
     layer, head = (int(i) for i in np.unravel_index(int(before.argmax()), before.shape))
-    asked, hidden = _asked(model, whole) if model.spec.framed else (None, "")
+    asked, hidden = _middle_word(model, whole) if model.spec.framed else (None, "")
     ways = {}
     for way in WAYS:
         changes = edits_of(model, way, n, lot)
@@ -177,8 +180,8 @@ def unplaced(model: Any, text: str, lot: int) -> Unplaced:
     return Unplaced(model.name, side.tokens[:n], n, (layer, head), ways, hidden)
 
 
-def _asked(model: Any, run: Run) -> tuple[tuple[int, str] | None, str]:
-    """A word in the middle that is hidden for the model to guess: its row and the text with the hole."""
+def _middle_word(model: Any, run: Run) -> tuple[tuple[int, str] | None, str]:
+    """Return a word in the middle for the model to predict: its row with the masked text, and the word."""
     places, texts = blanks(model, run)
     letters = [k for k, place in enumerate(places) if any(map(str.isalpha, run.tokens[place]))]
     letters = letters or list(range(len(places)))
@@ -187,18 +190,19 @@ def _asked(model: Any, run: Run) -> tuple[tuple[int, str] | None, str]:
 
 
 def _says(
-    model: Any, run: Run, asked: tuple[int, str] | None, changes: Sequence[Edit]
+    model: Any, run: Run, blank: tuple[int, str] | None, changes: Sequence[Edit]
 ) -> tuple[tuple[str, float], ...]:
     if model.spec.has_source:
         return ((run.target_text or "", 1.0),)
-    if asked is None:
+    if blank is None:
         return tuple(top_predictions(run, run.side.n_real - 1, 3))
-    row, text = asked
+    row, text = blank
     return tuple(top_predictions(model.run(text, keep=(), edits=changes), row, 3))
 
 
 def twins(run: Run, first: int, second: int, side: str | None = None) -> Array:
-    """How far apart the vectors of two places are after each layer: |a - b| / mean of both lengths, (layer + 1,)."""
+    """Return the relative distance of the vectors of two positions after each layer: |a - b| / mean of both lengths, (layer +
+    1,)."""
     states = run.hidden(side).astype(np.float64)
     a, b = states[:, first], states[:, second]
     return np.linalg.norm(a - b, axis=-1) / ((np.linalg.norm(a, axis=-1) + np.linalg.norm(b, axis=-1)) / 2)

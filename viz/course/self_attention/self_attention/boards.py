@@ -1,4 +1,4 @@
-"""The boards of the exhibit on self-attention, one a step, and what is touched on them."""
+"""The boards of the exhibit on self-attention, one per step, and their events."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ KEY = SLUG + "board"
 ARROW = "→"
 
 
-def picture(step: int, data: Data, params: Params, known: bool, python: str) -> None:
-    """The board of a step; what is touched on it goes into the link."""
+def picture(step: int, data: Data, params: Params, revealed: bool, python: str) -> None:
+    """Draw the board of a step; changes by touch are written to the link."""
     turned_to = equations.convention()
     at = at_of(data, params)
-    grids = Grids(data, at, turned_to, covered=not known or step == QUESTION)
-    lines, pin = (_question, _one, _all, _scores, _mix, _hand)[step](grids, data, params, known)
+    grids = Grids(data, at, turned_to, covered=not revealed or step == QUESTION)
+    lines, pin = (_question, _one, _all, _scores, _mix, _hand)[step](grids, data, params, revealed)
     hint = "Touch a number to see how it is computed, a word to follow it."
     if step == QUESTION:
         hint = f"Each word is a {'column' if turned_to == equations.COLUMNS else 'row'} of numbers."
@@ -59,7 +59,7 @@ def picture(step: int, data: Data, params: Params, known: bool, python: str) -> 
 
 
 def _script(python: str) -> str:
-    """The lines that make the numbers, with all of them drawn; words are rows."""
+    """Return the lines of Python that compute the numbers and draw all of them; words are rows."""
     numbers = {"X": "x", "S": "found.scores", "A": "found.weights"}
     grids = ", ".join(
         f"Grid({name!r}, {numbers.get(name, f'found.{name.lower()}')}, 'n × {size}', places=3)"
@@ -71,18 +71,18 @@ def _script(python: str) -> str:
 Board = tuple[list[list[Item]], tuple[str, int, int] | None]
 
 
-def _question(grids: Grids, data: Data, params: Params, known: bool) -> Board:
+def _question(grids: Grids, data: Data, params: Params, revealed: bool) -> Board:
     arrow = Sign(ARROW, "?")
-    between: list[Item] = [arrow, grids.scores(), arrow] if known else [arrow]
+    between: list[Item] = [arrow, grids.scores(), arrow] if revealed else [arrow]
     return [[grids.x(), *between, grids.mix()]], None
 
 
-def _one(grids: Grids, data: Data, params: Params, known: bool) -> Board:
+def _one(grids: Grids, data: Data, params: Params, revealed: bool) -> Board:
     line: list[Item] = [grids.x()]
     for name in "QKV":
         product = f"x W_{name}" if grids.turned else f"W_{name}ᵀ x"
         weights = _weights(grids, name, params, short=True)
-        line.append(Unit((weights, Sign(ARROW, product), grids.projected(name, alone=True))))
+        line.append(Unit((weights, Sign(ARROW, product), grids.projected(name, single=True))))
     return [line], ("q", 0, 0)
 
 
@@ -90,7 +90,7 @@ def _weights(grids: Grids, name: str, params: Params, short: bool) -> Grid:
     return grids.weights(f"W_{name}", editable=not (params.tied and name == "K"), short=short)
 
 
-def _all(grids: Grids, data: Data, params: Params, known: bool) -> Board:
+def _all(grids: Grids, data: Data, params: Params, revealed: bool) -> Board:
     beside = grids.turned and exhibit_parts.presenting()  # two lines of so many rows are too tall for a room
     weights: list[Item] = [_weights(grids, name, params, beside) for name in "QKV"]
     made: list[Item] = [
@@ -100,8 +100,8 @@ def _all(grids: Grids, data: Data, params: Params, known: bool) -> Board:
     return [[grids.x(), *weights, *made]] if beside else [[grids.x(), *weights], made], pin
 
 
-def _scores(grids: Grids, data: Data, params: Params, known: bool) -> Board:
-    best = int(data.found.weights[grids.at].argmax())
+def _scores(grids: Grids, data: Data, params: Params, revealed: bool) -> Board:
+    best = int(data.attention.weights[grids.at].argmax())
     product, n, pin = "Q Kᵀ / √p" if grids.turned else "Qᵀ K / √p", grids.n, ("S", grids.at, best)
     q, k, s, a = grids.projected("Q"), grids.projected("K"), grids.scores(), grids.shares()
     asks: list[Item] = [q, replace(k, rows=(), words=())] if grids.turned else [[q, k]]
@@ -112,12 +112,12 @@ def _scores(grids: Grids, data: Data, params: Params, known: bool) -> Board:
     return [[*asks, Sign(ARROW, product), s, Sign(ARROW, "softmax"), a]], pin
 
 
-def _mix(grids: Grids, data: Data, params: Params, known: bool) -> Board:
+def _mix(grids: Grids, data: Data, params: Params, revealed: bool) -> Board:
     values, made = grids.projected("V"), replace(grids.mix(), covered=False)
     i, j = (grids.at, 0) if grids.turned else (0, grids.at)
     right: list[Item]
     if params.printed:
-        shares = grids.shares(sums=("row", "column") if known else ("row",), line="column")
+        shares = grids.shares(sums=("row", "column") if revealed else ("row",), line="column")
         shares, arrow, name = replace(shares, covered=False), "Aᵀ V" if grids.turned else "V A", "Z_printed"
         wrong, off = grids.printed(data.printed.z), grids.off(data.printed.z)
         if grids.turned:
@@ -130,8 +130,8 @@ def _mix(grids: Grids, data: Data, params: Params, known: bool) -> Board:
     return [[shares, *([values] if grids.turned else []), Sign(ARROW, arrow), *right]], (name, i, j)
 
 
-def _hand(grids: Grids, data: Data, params: Params, known: bool) -> Board:
-    """Scores and shares of one word over the words of an example, the values, and the mix."""
+def _hand(grids: Grids, data: Data, params: Params, revealed: bool) -> Board:
+    """Return scores and weights of one word over the words of an example, the values, and the weighted sum."""
     example, mixed = data.example, data.mixed
     keep = slice(None) if params.own else slice(0, len(example.others))
     names, values = list(example.words[keep]), mixed.values[keep]
@@ -177,13 +177,13 @@ def _turn() -> None:
 
 
 def _edit() -> None:
-    """A weight that was set, or a score of the example that was moved."""
+    """Write to the link a weight that was set, or a score of the example that was moved."""
     made = edited_cell(KEY)
     if made is None:
         return
     now_set = Params.read(SLUG.rstrip("."))
     if made.grid == "s":
-        example, held = EXAMPLES[now_set.example], now_set.moved
+        example, held = EXAMPLES[now_set.example], now_set.example_scores
         now = list(held if len(held) == len(example.words) else example.scores)
         if made.column < len(now):
             now[made.column] = min(max(made.value, -link.FURTHEST), link.FURTHEST)

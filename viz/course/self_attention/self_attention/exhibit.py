@@ -1,4 +1,5 @@
-"""Self-attention at the blackboard: from the words over queries, keys and values to scores, shares and mixes, every number shown."""
+"""Self-attention at the blackboard: from the words over queries, keys and values to scores, weights and sums, with every
+number."""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ def compute(params: Params) -> Data:
     )
     example = self_attention.EXAMPLES[params.example]
     values = self_attention.word_vectors(example.words, params.d, params.lot) @ weights[2]
-    scores = params.moved if len(params.moved) == len(example.words) else example.scores
+    scores = params.example_scores if len(params.example_scores) == len(example.words) else example.scores
     mixed = self_attention.mixed(scores, values, itself=params.own)
     off, kernel = self_attention.off_torch(found), self_attention.kernel(found)
     return Data(words, total, found, self_attention.as_printed(found), off, kernel, mixed, example)
 
 
 def thumbnail() -> str:
-    """The shares of the six words."""
-    return thumbs.cells(compute(Params()).found.weights)
+    """Draw the attention weights of the six words."""
+    return thumbs.cells(compute(Params()).attention.weights)
 
 
 SIZES = ("n", "d", "p", "r")

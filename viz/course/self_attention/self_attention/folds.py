@@ -1,4 +1,4 @@
-"""What each step of the exhibit on self-attention hands to the folds: equations with numbers, what is seen, table, lines."""
+"""The folds of each step of the exhibit on self-attention: equations with numbers, the table, arrays, lines of Python."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from viz.labels import distinct
 from viz.number_text import number, trimmed
 
 QUESTION, ONE, ALL, SCORES, MIX, HAND = range(6)
-"""The steps, by what they are about."""
-TAKEN = ("x", "w_q", "w_k", "w_v", "q", "k", "v", "scores", "weights", "z")
+"""The steps, by their subject."""
+ARRAY_NAMES = ("x", "w_q", "w_k", "w_v", "q", "k", "v", "scores", "weights", "z")
 
 
-def folds(step: int, data: Data, params: Params, known: bool) -> Folds:
-    """For one step."""
-    equations, lines = EQUATIONS[step](data, at_of(data, params)) if known else ({}, ())
-    return Folds(lambda: table(step, data), lambda: arrays(data), code(params), known, equations, lines)
+def folds(step: int, data: Data, params: Params, revealed: bool) -> Folds:
+    """Return the folds of one step."""
+    equations, lines = EQUATIONS[step](data, at_of(data, params)) if revealed else ({}, ())
+    return Folds(lambda: table(step, data), lambda: arrays(data), code(params), revealed, equations, lines)
 
 
-Told = tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]
+StepEquations = tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]
 
 
 def _listed(values: np.ndarray) -> list[str]:
     return [trimmed(value) for value in values]
 
 
-def _question(data: Data, at: int) -> Told:
-    return {"self.kernel": {}}, (rf"n = {len(data.words)}, \qquad n^2 = {data.found.scores.size}",)
+def _question(data: Data, marked: int) -> StepEquations:
+    return {"self.kernel": {}}, (rf"n = {len(data.words)}, \qquad n^2 = {data.attention.scores.size}",)
 
 
-def _one(data: Data, at: int) -> Told:
-    x = _listed(data.found.x[at])
+def _one(data: Data, marked: int) -> StepEquations:
+    x = _listed(data.attention.x[marked])
     told = {
-        f"self.{word}": {"x_i": x, f"{word[0]}_i": _listed(getattr(data.found, word[0])[at])}
+        f"self.{word}": {"x_i": x, f"{word[0]}_i": _listed(getattr(data.attention, word[0])[marked])}
         for word in ("query", "key", "value")
     }
     return {"self.lifei": {}} | told, ()
 
 
-def _all(data: Data, at: int) -> Told:
-    (n, d), p, r = data.found.x.shape, data.found.q.shape[1], data.found.v.shape[1]
+def _all(data: Data, marked: int) -> StepEquations:
+    (n, d), p, r = data.attention.x.shape, data.attention.q.shape[1], data.attention.v.shape[1]
     lines = tuple(
         rf"{name} = W_{name}^\top X: \quad {size} \times {n} = ({d} \times {size})^\top \, ({d} \times {n})"
         for name, size in (("Q", p), ("K", p), ("V", r))
@@ -54,25 +54,29 @@ def _all(data: Data, at: int) -> Told:
     return {"self.query": {}, "self.key": {}, "self.value": {}}, lines
 
 
-def _scores(data: Data, at: int) -> Told:
-    best, p = int(data.found.weights[at].argmax()), data.found.q.shape[1]
-    dot = products(data.found.q[at], data.found.k[best]).replace("·", r" \cdot ").replace("−", "-")
-    pair, score = rf"{at + 1}\,{best + 1}", data.found.scores[at, best]
+def _scores(data: Data, marked: int) -> StepEquations:
+    best, p = int(data.attention.weights[marked].argmax()), data.attention.q.shape[1]
+    dot = (
+        products(data.attention.q[marked], data.attention.k[best]).replace("·", r" \cdot ").replace("−", "-")
+    )
+    pair, score = rf"{marked + 1}\,{best + 1}", data.attention.scores[marked, best]
     line = rf"s_{{{pair}}} = \frac{{{dot}}}{{\sqrt{{{p}}}}} = {number(score, 3)}".replace("−", "-")
-    share = rf"\frac{{e^{{{score:.3f}}}}}{{\sum_j e^{{s_{{{at + 1}\,j}}}}}}"
-    weight = rf"a_{{{pair}}} = {share} = {data.found.weights[at, best]:.3f}"
+    share = rf"\frac{{e^{{{score:.3f}}}}}{{\sum_j e^{{s_{{{marked + 1}\,j}}}}}}"
+    weight = rf"a_{{{pair}}} = {share} = {data.attention.weights[marked, best]:.3f}"
     return {"self.scores": {"p": str(p)}, "self.weights": {}, "self.kernel": {}}, (line, weight)
 
 
-def _mix(data: Data, at: int) -> Told:
-    mix = r" + ".join(rf"{weight:.3f}\, v_{{{j + 1}}}" for j, weight in enumerate(data.found.weights[at]))
-    return {"self.matrix": {"p": str(data.found.q.shape[1])}, "self.output": {}}, (
-        rf"z_{{{at + 1}}} = {mix}",
+def _mix(data: Data, marked: int) -> StepEquations:
+    mix = r" + ".join(
+        rf"{weight:.3f}\, v_{{{j + 1}}}" for j, weight in enumerate(data.attention.weights[marked])
+    )
+    return {"self.matrix": {"p": str(data.attention.q.shape[1])}, "self.output": {}}, (
+        rf"z_{{{marked + 1}}} = {mix}",
         rf"\text{{attention of PyTorch on the same numbers: }} \max |Z - Z'| = {data.off:.1e}",
     )
 
 
-def _hand(data: Data, at: int) -> Told:
+def _hand(data: Data, marked: int) -> StepEquations:
     example, mixed = data.example, data.mixed
     seen = [row for row in zip(example.words, mixed.scores, mixed.weights, strict=True) if row[-1]]
     total = " + ".join(rf"{weight:.3g}\, v_{{\text{{{word}}}}}" for word, _, weight in seen)
@@ -83,17 +87,17 @@ def _hand(data: Data, at: int) -> Told:
     )
 
 
-EQUATIONS: tuple[Callable[[Data, int], Told], ...] = (_question, _one, _all, _scores, _mix, _hand)
+EQUATIONS: tuple[Callable[[Data, int], StepEquations], ...] = (_question, _one, _all, _scores, _mix, _hand)
 
 
 def table(step: int, data: Data) -> pd.DataFrame:
-    """The matrices of the step, one word a row."""
+    """Return the matrices of the step, one word per row."""
     if step == HAND:
         return pd.DataFrame(
             {"score": data.mixed.scores, "share": data.mixed.weights} | _columns("v", data.mixed.values),
             index=list(data.example.words),
         ).round(4)
-    found, names = data.found, distinct(data.words)
+    found, names = data.attention, distinct(data.words)
     x, q, k, v, z = (_columns(letter, getattr(found, letter)) for letter in "xqkvz")
     chosen = {
         QUESTION: x,
@@ -113,12 +117,12 @@ def _columns(letter: str, values: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def arrays(data: Data) -> dict[str, Any]:
-    """What one takes away; words are rows."""
-    return {name: getattr(data.found, name) for name in TAKEN} | {"z_printed": data.printed.z}
+    """Return the exported arrays; words are rows."""
+    return {name: getattr(data.attention, name) for name in ARRAY_NAMES} | {"z_printed": data.printed.z}
 
 
 def code(params: Params) -> str:
-    """The lines that make the same numbers in a notebook."""
+    """Return lines of Python that compute the same numbers in a notebook."""
     made = "".join(
         f'self_attention.Change("{c.matrix}", {c.row}, {c.column}, {c.value:g}), ' for c in params.changes
     )

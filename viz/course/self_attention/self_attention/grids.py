@@ -1,4 +1,4 @@
-"""The grids of the exhibit on self-attention: each matrix in the convention of the visit, each cell with its arithmetic."""
+"""The grids of the exhibit on self-attention: each matrix in the visitor's convention, each cell with its arithmetic."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ CALLED = {"Q": "Query", "K": "Key", "V": "Value"}
 
 
 def inside(value: float, places: int | None = None) -> str:
-    """The same as a factor, in brackets where it is negative."""
+    """Return a number as a factor, in brackets where it is negative."""
     text = trimmed(value) if places is None else number(value, places)
     return f"({text})" if text.startswith("−") else text
 
 
 def products(one: Array, other: Array, places: int | None = None) -> str:
-    """A dot product written out, the first factors with so many decimals.
+    """Return a dot product as text, the first factors with `places` decimals.
 
     >>> products(np.array([1.0, -1.0]), np.array([2.0, 3.0]))
     '1·2 + (−1)·3'
@@ -34,30 +34,35 @@ def products(one: Array, other: Array, places: int | None = None) -> str:
 
 
 class Grids:
-    """The matrices of one run on the board: `data` has words and `found`; `at` is the word that is marked."""
+    """The matrices of one run on the board: `data` has words and `attention`; `marked` is the index of the marked word."""
 
-    def __init__(self, data: Data, at: int, convention: str, covered: bool = False) -> None:
-        self.found, self.at, self.turned, self.covered = data.found, at, convention != COLUMNS, covered
+    def __init__(self, data: Data, marked: int, convention: str, covered: bool = False) -> None:
+        self.found, self.at, self.turned, self.covered = (
+            data.attention,
+            marked,
+            convention != COLUMNS,
+            covered,
+        )
         self.names = distinct(data.words)
         self.n = len(self.names)
 
     # ------------------------------------------------------------------ words and weights
 
     def x(self) -> Grid:
-        """All words."""
+        """Return the grid of all words."""
         return self._of_words("X", self.found.x, "d")
 
     def weights(self, name: str, editable: bool = True, short: bool = False) -> Grid:
-        """W_Q, W_K or W_V: the same in both conventions; `short`: its shape in numbers alone."""
+        """Return W_Q, W_K or W_V: the same in both conventions; `short`: its shape in numbers alone."""
         values = getattr(self.found, name.lower())
         d, size = values.shape
         shape = ("" if short else f"d × {'r' if name == 'W_V' else 'p'} = ") + f"{d} × {size}"
         return Grid(name, values, shape, edit=editable, places=_places(values))
 
-    def projected(self, name: str, alone: bool = False) -> Grid:
-        """Q, K or V, of all words or of the marked one."""
+    def projected(self, name: str, single: bool = False) -> Grid:
+        """Return Q, K or V, of all words or (`single`) of the marked one."""
         values, weights = getattr(self.found, name.lower()), getattr(self.found, f"w_{name.lower()}")
-        told = [
+        explanations = [
             [
                 f"{CALLED[name]} of “{self.names[i]}”, number {c + 1}: the word times column {c + 1} of W_{name}: "
                 f"{products(self.found.x[i], weights[:, c])} = {trimmed(values[i, c])}"
@@ -67,15 +72,17 @@ class Grids:
         ]
         line, other = ("row", "column") if self.turned else ("column", "row")
         uses = (("X", line, line), (f"W_{name}", "column", other))
-        return self._of_words(name, values, "r" if name == "V" else "p", told=told, uses=uses, alone=alone)
+        return self._of_words(
+            name, values, "r" if name == "V" else "p", explanations=explanations, uses=uses, single=single
+        )
 
     # ------------------------------------------------------------------ scores and shares
 
     def scores(self) -> Grid:
-        """S, a row for each word that asks."""
+        """Return S, a row for each query."""
         q, k, p = self.found.q, self.found.k, self.found.q.shape[1]
 
-        def told(i: int, j: int) -> str:
+        def explain(i: int, j: int) -> str:
             return (
                 f"Score of “{self.names[j]}” for “{self.names[i]}”: query · key = {products(q[i], k[j])} = {trimmed(self.found.dots[i, j])}, "
                 f"divided by √{p} = {math.sqrt(p):.3f}: {number(self.found.scores[i, j])}"
@@ -83,13 +90,13 @@ class Grids:
 
         line = "row" if self.turned else "column"
         uses = (("Q", line, "row"), ("K", line, "column"))
-        return self._square("S", self.found.scores, told, uses, limit=4.0)
+        return self._square("S", self.found.scores, explain, uses, limit=4.0)
 
     def shares(self, sums: Sequence[str] = ("row",), line: str = "row") -> Grid:
-        """A, each row the softmax of a row of S."""
+        """Return A, each row the softmax of a row of S."""
         powers = np.where(self.found.allowed, np.exp(self.found.scores), 0.0)
 
-        def told(i: int, j: int) -> str:
+        def explain(i: int, j: int) -> str:
             parts = " + ".join(
                 number(power) for power, may in zip(powers[i], self.found.allowed[i], strict=True) if may
             )
@@ -99,35 +106,35 @@ class Grids:
             )
 
         return self._square(
-            "A", self.found.weights, told, (("S", "row", "row"),), scale="weights", sums=sums, line=line
+            "A", self.found.weights, explain, (("S", "row", "row"),), scale="weights", sums=sums, line=line
         )
 
     # ------------------------------------------------------------------ the mix
 
     def mix(self, name: str = "Z") -> Grid:
-        """Z: each word as a mix of all values."""
+        """Return Z: each word as a weighted sum of all values."""
         return self._made(name, self.found.z, self.found.weights, "row")
 
     def printed(self, z: Array) -> Grid:
-        """The same as printed: word j is made with column j of A."""
+        """Return the result as printed: word j is computed with column j of A."""
         return self._made("Z_printed", z, self.found.weights.T, "column")
 
     def off(self, z: Array) -> Grid:
-        """How far the printed result is off."""
+        """Return the error of the printed result."""
         return self._of_words("Z_printed − Z", z - self.found.z, "r", covered=self.covered)
 
     def _made(self, name: str, z: Array, weights: Array, line: str) -> Grid:
-        """Each word by its row or its column of A."""
+        """Return each word as a weighted sum by its row or its column of A."""
         shares, values = ("A", line, "row" if self.turned else "column"), ("V", "row", "row")
         uses = (shares, ("V", "column", "column")) if self.turned else (values, shares)
-        told = [
+        explanations = [
             [
                 f"“{self.names[i]}” after attention, number {c + 1}, made of the values by its {line} of A: {products(weights[i], self.found.v[:, c], 4)} = {number(z[i, c], 3)}"
                 for c in range(z.shape[1])
             ]
             for i in range(self.n)
         ]
-        return self._of_words(name, z, "r", told=told, uses=uses, covered=self.covered)
+        return self._of_words(name, z, "r", explanations=explanations, uses=uses, covered=self.covered)
 
     # ------------------------------------------------------------------ orientation
 
@@ -135,12 +142,12 @@ class Grids:
         self,
         name: str,
         values: Array,
-        told: Callable[[int, int], str],
+        explain: Callable[[int, int], str],
         uses: Any,
         line: str = "row",
         **more: Any,
     ) -> Grid:
-        texts = [[told(i, j) for j in range(self.n)] for i in range(self.n)]
+        texts = [[explain(i, j) for j in range(self.n)] for i in range(self.n)]
         more |= {"rows": self.names, "columns": self.names, "words": ("row",), "marked": ((line, self.at),)}
         more |= {"explanations": texts, "uses": uses, "shut": ~self.found.allowed, "covered": self.covered}
         return Grid(name, values, f"n × n = {self.n} × {self.n}", places=2, **more)
@@ -150,29 +157,29 @@ class Grids:
         name: str,
         values: Array,
         letter: str,
-        told: Any = (),
+        explanations: Any = (),
         uses: Any = (),
         covered: bool = False,
-        alone: bool = False,
+        single: bool = False,
     ) -> Grid:
-        """A matrix with one word a row (n, k), as a row or a column of the board."""
-        keep = [self.at] if alone else list(range(self.n))
+        """Return a matrix with one word per row (n, k), as a row or a column of the board."""
+        keep = [self.at] if single else list(range(self.n))
         side = "row" if self.turned else "column"
-        seen, texts = values[keep], [told[i] for i in keep] if told else []
+        seen, texts = values[keep], [explanations[i] for i in keep] if explanations else []
         n, k = seen.shape
         shape = (f"n × {letter} = {n} × {k}" if self.turned else f"{letter} × n = {k} × {n}").split(" = ")
         names = [self.names[i] for i in keep]
         return Grid(
-            name.lower() if alone else name,
+            name.lower() if single else name,
             seen if self.turned else seen.T,
-            shape[1] if alone else " = ".join(shape),
+            shape[1] if single else " = ".join(shape),
             rows=names if self.turned else (),
             columns=() if self.turned else names,
-            words=() if alone else (side,),
+            words=() if single else (side,),
             places=_places(seen),
-            marked=() if alone else ((side, self.at),),
+            marked=() if single else ((side, self.at),),
             explanations=texts if self.turned else [list(column) for column in zip(*texts, strict=True)],
-            uses=[(name, line, self.at if alone and by == side else by) for name, line, by in uses],
+            uses=[(name, line, self.at if single and by == side else by) for name, line, by in uses],
             covered=covered,
         )
 

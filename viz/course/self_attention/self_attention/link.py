@@ -1,4 +1,4 @@
-"""What the visitor changed by hand, as text for the link: single weights, and the scores of an example."""
+"""Changes by hand as text for the link: single weights, and the scores of an example."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from viz.shell import state
 
 _ONE = re.compile(rf"([QKV])([0-{LARGEST - 1}])([0-{LARGEST - 1}]):(-?\d(?:\.\d{{1,2}})?)")
 FURTHEST = 5.0
-"""A score of an example lies between minus this and this."""
+"""Largest size of a score of an example."""
 
 
 def changes(text: str) -> tuple[Change, ...]:
-    """Weights set by hand: matrix, row and column from 0, value.
+    """Parse weights set by hand: matrix, row and column from 0, value.
 
     >>> changes("Q01:2_V30:-0.5")
     (Change(matrix='W_Q', row=0, column=1, value=2.0), Change(matrix='W_V', row=3, column=0, value=-0.5))
@@ -31,10 +31,10 @@ def changes(text: str) -> tuple[Change, ...]:
     return tuple(Change(f"W_{one[1]}", int(one[2]), int(one[3]), float(one[4])) for one in found if one)
 
 
-def written(made: Iterable[Change]) -> str:
-    """The same as text; of two changes of one weight the later counts.
+def pack_changes(made: Iterable[Change]) -> str:
+    """Return the changes as text; of two changes of one weight the later counts.
 
-    >>> written([Change("W_Q", 0, 1, 2.0), Change("W_Q", 0, 1, 3.0)])
+    >>> pack_changes([Change("W_Q", 0, 1, 2.0), Change("W_Q", 0, 1, 3.0)])
     'Q01:3'
     """
     last = {(change.matrix, change.row, change.column): change.value for change in made}
@@ -42,18 +42,18 @@ def written(made: Iterable[Change]) -> str:
 
 
 def with_change(text: str, matrix: str, row: int, column: int, value: float) -> str:
-    """The text with one weight more, or as it was when there is no such weight.
+    """Return the text with one change more, or unchanged when there is no such weight.
 
     >>> with_change("Q01:2", "W_K", 0, 0, 1.0), with_change("Q01:2", "X", 0, 0, 1.0)
     ('Q01:2_K00:1', 'Q01:2')
     """
     if matrix not in WEIGHTS or row >= LARGEST or column >= LARGEST:
         return text
-    return written([*changes(text), Change(matrix, row, column, value)])
+    return pack_changes([*changes(text), Change(matrix, row, column, value)])
 
 
 def scores(text: str) -> tuple[float, ...]:
-    """Scores that were moved, "1.95_0.69_0_0"; nothing for an empty text.
+    """Parse scores that were moved, "1.95_0.69_0_0"; () for an empty text.
 
     >>> scores("1.95_-9_0")
     (1.95, -5.0, 0.0)
@@ -68,7 +68,7 @@ def scores(text: str) -> tuple[float, ...]:
 
 
 def joined(values: Iterable[float]) -> str:
-    """The same as text.
+    """Return scores as text.
 
     >>> joined((1.9459101, 0.0))
     '1.9459_0'

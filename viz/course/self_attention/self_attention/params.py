@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on self-attention, and what is computed of it."""
+"""Settings of the exhibit on self-attention, and the data that is computed from them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ LOTS = 9999
 SENTENCES = ("She is eating a green apple", "I am a student", "The dog sees the cat")
 
 
-def _drawn(name: str, opening: int, _params: Params, names: Callable[[str], str]) -> None:
-    """The draw, and the way back from weights set by hand."""
+def _draw_control(name: str, opening: int, _params: Params, names: Callable[[str], str]) -> None:
+    """Draw the seed, and a button that undoes weights set by hand."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         controls.seed_input(name, opening, LOTS, drops=(names("set"),))
         _back("As drawn", names("set"), f"{SLUG}undo", ":material/undo:")
 
 
-def _given(_name: str, _opening: str, _params: Params, names: Callable[[str], str]) -> None:
-    """The way back to the weights that the slides print."""
+def _printed_weights_button(_name: str, _opening: str, _params: Params, names: Callable[[str], str]) -> None:
+    """Draw a button that restores the weights that the slides print."""
     _back("The printed weights", names("scores"), f"{SLUG}given")
 
 
@@ -38,7 +38,7 @@ def _back(label: str, name: str, key: str, icon: str | None = None) -> None:
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """The sentence and how much of it, the sizes d, p, r, which draw, weights set by hand, the marked word, switches, the example."""
+    """The sentence and its length, the sizes d, p, r, the seed, weights set by hand, the marked word, switches, the example."""
 
     text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES), link="text")
     n: int = knob(6, slider("n, words", 1, self_attention.LONGEST, width=240))
@@ -46,9 +46,9 @@ class Params(Knobs):
     p: int = knob(3, slider("p, of query and key", 1, self_attention.LARGEST, width=240))
     r: int = knob(2, slider("r, of a value", 1, self_attention.LARGEST, width=240))
     lot: int = knob(
-        1538, Control(_drawn, lambda opening: state.whole_number(0, LOTS)), link="self_attention.draw"
+        1538, Control(_draw_control, lambda opening: state.whole_number(0, LOTS)), link="self_attention.draw"
     )
-    set: str = knob("", url_only(lambda text: link.written(link.changes(text))))
+    set: str = knob("", url_only(lambda text: link.pack_changes(link.changes(text))))
     at: int = knob(5, url_only(state.whole_number(0, self_attention.LONGEST - 1)))
     itself: bool = knob(True, toggle("The word attends to itself", width=1))
     tied: bool = knob(
@@ -71,28 +71,32 @@ class Params(Knobs):
         ),
     )
     scores: str = knob(
-        "", Control(_given, lambda opening: lambda text: link.joined(link.scores(text)), width=1)
+        "",
+        Control(
+            _printed_weights_button, lambda opening: lambda text: link.joined(link.scores(text)), width=1
+        ),
     )
     own: bool = knob(False, toggle("The word attends to itself", width=1))
 
     @property
     def changes(self) -> tuple[self_attention.Change, ...]:
-        """The weights set by hand."""
+        """Return the weights set by hand."""
         return link.changes(self.set)
 
     @property
-    def moved(self) -> tuple[float, ...]:
-        """The scores of the example that were moved; nothing before any was."""
+    def example_scores(self) -> tuple[float, ...]:
+        """Return the scores of the example that were moved; () before any was."""
         return link.scores(self.scores)
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The words and how many the text has, all matrices, Eq. (16) as printed, torch's difference, the kernel, the example's mix."""
+    """The words and their number in the text, all matrices, Eq. (16) as printed, torch's difference, the kernel, the example's
+    weighted sum."""
 
     words: tuple[str, ...]
     total: int
-    found: self_attention.Attended
+    attention: self_attention.Attended
     printed: self_attention.Printed
     off: float
     kernel: self_attention.Kernel
@@ -101,5 +105,5 @@ class Data:
 
 
 def at_of(data: Data, params: Params) -> int:
-    """The place of the marked word, which a shorter sentence may not have."""
+    """Return the index of the marked word, limited to the sentence."""
     return min(params.at, len(data.words) - 1)

@@ -1,4 +1,4 @@
-"""What the sentences of the exhibit on self-attention claim of its run."""
+"""Claims of the exhibit on self-attention, each a condition on its run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Promises = Mapping[str, Callable[[Params, Data], bool]]
 
 
 def opens_at(params: Params) -> bool:
-    """Whether sentence, sizes and draw are those that the page opens with."""
+    """Return whether sentence, sizes and seed are those that the page opens with."""
     opening = Params()
     return (params.text, params.n, params.d, params.p, params.lot) == (
         opening.text,
@@ -26,19 +26,20 @@ def opens_at(params: Params) -> bool:
 
 def apple_to_eating(data: Data) -> float:
     """Return the lead of eating over the next word, in the row of apple."""
-    row = data.found.weights[data.words.index("apple")]
+    row = data.attention.weights[data.words.index("apple")]
     eating = data.words.index("eating")
     return float(row[eating] - np.delete(row, eating).max())
 
 
-def alone(word: str, params: Params) -> np.ndarray:
-    """Return the numbers of a word in a sentence of its own."""
+def word_vector(word: str, params: Params) -> np.ndarray:
+    """Return the vector of a word in a sentence of its own."""
     return self_attention.word_vectors([word], params.d, params.lot)[0]
 
 
 QUESTION: Promises = {
     "a word has the same numbers in a sentence of its own": lambda params, data: all(
-        (row == alone(word, params)).all() for word, row in zip(data.words, data.found.x, strict=True)
+        (row == word_vector(word, params)).all()
+        for word, row in zip(data.words, data.attention.x, strict=True)
     ),
     "at the opening apple attends most to eating, by a tenth and more": lambda params, data: (
         not opens_at(params) or apple_to_eating(data) >= 0.1
@@ -46,30 +47,30 @@ QUESTION: Promises = {
 }
 ONE: Promises = {
     "query, key and value of the framed word are not zero": lambda params, data: all(
-        part[at_of(data, params)].any() for part in (data.found.q, data.found.k, data.found.v)
+        part[at_of(data, params)].any() for part in (data.attention.q, data.attention.k, data.attention.v)
     ),
     "its query is not its key": lambda params, data: bool(
-        (data.found.q[at_of(data, params)] != data.found.k[at_of(data, params)]).any()
+        (data.attention.q[at_of(data, params)] != data.attention.k[at_of(data, params)]).any()
     ),
 }
 ALL: Promises = {
     "Q and K have p numbers per word, V has r, and they differ": lambda params, data: (
-        (data.found.q.shape[1], data.found.k.shape[1], data.found.v.shape[1])
+        (data.attention.q.shape[1], data.attention.k.shape[1], data.attention.v.shape[1])
         == (params.p, params.p, params.r)
         and params.p != params.r
     ),
 }
 SCORES: Promises = {
     "every row of weights sums to 1": lambda params, data: bool(
-        np.abs(data.found.weights.sum(1) - 1).max() < 1e-9
+        np.abs(data.attention.weights.sum(1) - 1).max() < 1e-9
     ),
     "the weights of the framed word are not uniform": lambda params, data: bool(
-        np.ptp(data.found.weights[at_of(data, params)]) > 0.1
+        np.ptp(data.attention.weights[at_of(data, params)]) > 0.1
     ),
 }
 MIX: Promises = {
     "rows sum to 1, a column does not, by a tenth and more": lambda params, data: bool(
-        np.abs(data.found.weights.sum(1) - 1).max() < 1e-9 and np.abs(data.printed.sums - 1).max() >= 0.1
+        np.abs(data.attention.weights.sum(1) - 1).max() < 1e-9 and np.abs(data.printed.sums - 1).max() >= 0.1
     ),
     "as printed, the result is another": lambda params, data: data.printed.gap >= 0.1,
     "PyTorch gives the same to within 0.000001": lambda params, data: data.off < 1e-6,

@@ -1,4 +1,4 @@
-"""The steps of the exhibit on self-attention: each its question, its sentence of numbers and its control."""
+"""The steps of the exhibit on self-attention: each with its question, its sentence of numbers and its control."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ TIE = "two or more alike"
 
 
 def step(number: int, params: Params, data: Data) -> Folds:
-    """The board of a step and its sentence, and what belongs in its folds; nothing of an answer is on the board before."""
-    asked = {QUESTION: _how_many, SCORES: _which} | ({MIX: _what_reaches} if params.printed else {})
+    """Draw the board of a step and its sentence, and return its folds; before the answer nothing of it is on the board."""
+    asked = {QUESTION: _how_many, SCORES: _ask_largest_product} | (
+        {MIX: _what_reaches} if params.printed else {}
+    )
     known = asked[number](data, params) if number in asked else True
     with present_layout.full_width():
         boards.picture(number, data, params, known, folds.code(params))
@@ -36,35 +38,36 @@ def _how_many(data: Data, _: Params) -> bool:
         SLUG + "count",
         f"{n} word{'s' if n > 1 else ''}. The query of each word is compared with the key of each word, its own included. How many scores is that?",
         tuple(str(count) for count in sorted({n, n * (n - 1) // 2, n * (n - 1), n * n})),
-        str(data.found.scores.size),
+        str(data.attention.scores.size),
         f"{n} · {n} = {n * n}: one for each pair of a query and a key. A formula with one index, qᵢ·kᵢ, has only the {n} on the diagonal.",
     )
 
 
-def _which(data: Data, params: Params) -> bool:
-    """Which key fits the marked word's query best? Answered by the dot products of this run."""
+def _ask_largest_product(data: Data, params: Params) -> bool:
+    """Ask for the key with the largest product with the marked word's query."""
     names, at = distinct(data.words), at_of(data, params)
-    dots, may = data.found.dots[at], data.found.allowed[at]
+    dots, may = data.attention.dots[at], data.attention.allowed[at]
     if not may.any():
         return True
     best = np.flatnonzero(may & (dots >= dots[may].max() - 1e-9))
     answer = names[best[0]] if len(best) == 1 else TIE
     return exhibit_parts.predict(
         SLUG + "which",
-        f"The query of “{names[at]}” is {in_brackets(data.found.q[at], 4, short=True)}. Multiply it with each key: which product is the largest?",
+        f"The query of “{names[at]}” is {in_brackets(data.attention.q[at], 4, short=True)}. Multiply it with each key: which product is the largest?",
         (*(name for name, allowed in zip(names, may, strict=True) if allowed), TIE),
         answer,
         ". ".join(
-            f"“{names[j]}”: {products(data.found.q[at], data.found.k[j])} = {trimmed(dots[j])}" for j in best
+            f"“{names[j]}”: {products(data.attention.q[at], data.attention.k[j])} = {trimmed(dots[j])}"
+            for j in best
         )
         + ". No other product is larger.",
     )
 
 
 def _what_reaches(data: Data, params: Params) -> bool:
-    """What the printed order gives a word in all: the sum of its column, not of its row."""
+    """Ask for the sum of a word's weights in the printed order: of its column, not of its row."""
     names, at = distinct(data.words), at_of(data, params)
-    column = data.found.weights[:, at]
+    column = data.attention.weights[:, at]
     total, own = ("1" if text == "1.00" else text for text in (number(column.sum()), number(column[at])))
     return exhibit_parts.predict(
         SLUG + "reaches",
@@ -78,16 +81,16 @@ def _what_reaches(data: Data, params: Params) -> bool:
 # ------------------------------------------------------------------ numbers
 
 
-def numbers(step: int, data: Data, params: Params, known: bool) -> str:
-    """One sentence of numbers made from the run."""
-    found, names, at = data.found, distinct(data.words), at_of(data, params)
+def numbers(step: int, data: Data, params: Params, revealed: bool) -> str:
+    """Return a sentence of numbers from the run."""
+    found, names, at = data.attention, distinct(data.words), at_of(data, params)
     (n, d), p, r = found.x.shape, found.q.shape[1], found.v.shape[1]
     if step == QUESTION:
         of = f"The first {n} of {data.total} words" if data.total > n else f"{n} word{'s' if n > 1 else ''}"
         told = f"{of}, each {d} numbers of −1, 0 and 1, drawn at random (draw {params.lot})"
         return (
             f"{told}; {n * n} question marks are the scores."
-            if known
+            if revealed
             else f"{told}. The same word always has the same numbers."
         )
     if step == ONE:
@@ -98,48 +101,50 @@ def numbers(step: int, data: Data, params: Params, known: bool) -> str:
     if step == SCORES:
         return (
             _scored(data, names, at)
-            if known
+            if revealed
             else f"{n} keys of {p} numbers each. Scores and weights appear after your answer."
         )
     if step == MIX:
-        return _made(data, params, names, at, known)
+        return _made(data, params, names, at, revealed)
     return formula(data, params)
 
 
-def _scored(data: Data, names: list[str], at: int) -> str:
-    found = data.found
-    if not found.allowed[at].any():
-        return f"“{names[at]}” is the only word and may not attend to itself: there is no key left, so all its weights are 0."
-    best = int(found.weights[at].argmax())
+def _scored(data: Data, names: list[str], marked: int) -> str:
+    found = data.attention
+    if not found.allowed[marked].any():
+        return f"“{names[marked]}” is the only word and may not attend to itself: there is no key left, so all its weights are 0."
+    best = int(found.weights[marked].argmax())
     mirror = (
         f" S is symmetric, like a kernel: with W_K = W_Q two scores on opposite sides of the diagonal differ by {trimmed(data.kernel.asymmetry)}."
         if not data.kernel.asymmetry
         else ""
     )
     return (
-        f"“{names[at]}” scores “{names[best]}” highest, {trimmed(found.dots[at, best])} / √{found.q.shape[1]} = {number(found.scores[at, best])}, and gives it "
-        f"{percent(found.weights[at, best])} of its attention; its row sums to {number(found.weights[at].sum())}.{mirror}"
+        f"“{names[marked]}” scores “{names[best]}” highest, {trimmed(found.dots[marked, best])} / √{found.q.shape[1]} = {number(found.scores[marked, best])}, and gives it "
+        f"{percent(found.weights[marked, best])} of its attention; its row sums to {number(found.weights[marked].sum())}.{mirror}"
     )
 
 
-def _made(data: Data, params: Params, names: list[str], at: int, known: bool) -> str:
-    found = data.found
-    if params.printed and not known:
+def _made(data: Data, params: Params, names: list[str], marked: int, revealed: bool) -> str:
+    found = data.attention
+    if params.printed and not revealed:
         return "As printed, the values are weighted with columns of A. What does a column add up to?"
     if params.printed:
         sums = ", ".join(number(total) for total in data.printed.sums)
         return f"As printed, V A: the weights of each word sum to {sums} instead of 1, and the result is off by up to {number(data.printed.gap)}."
     return (
-        f"“{names[at]}” becomes {in_brackets(found.z[at])}: "
+        f"“{names[marked]}” becomes {in_brackets(found.z[marked])}: "
         + " + ".join(
-            f"{number(a)} of “{name}”" for a, name in zip(found.weights[at], names, strict=True) if a >= 0.005
+            f"{number(a)} of “{name}”"
+            for a, name in zip(found.weights[marked], names, strict=True)
+            if a >= 0.005
         )
         + "."
     )
 
 
 def formula(data: Data, params: Params) -> str:
-    """The worked example in words: v_student = 0.7 v_I + 0.2 v_am + 0.1 v_a."""
+    """Return the worked example in words: v_student = 0.7 v_I + 0.2 v_am + 0.1 v_a."""
     example, mixed = data.example, data.mixed
     pairs = list(zip(mixed.weights, example.words, strict=True))[: len(example.others) + (params.own)]
     total = " + ".join(f"{trimmed(a, 3)} v({word})" for a, word in pairs)

@@ -21,16 +21,16 @@ from viz.shell import links, present_layout
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
 LOW = 104
-"""Pixels of the cells of a map that leave the controls below on the screen before a room."""
-OF = {
+"""Height of the cells of a map in present mode, in pixels, that leaves the controls below on the screen."""
+LOSS_SUBJECTS = {
     "gpt": "about the next token",
     "bert": "about each word, hidden in turn",
     "transformer": "about its own translation",
 }
 
 
-def lost(params: Params, _: object) -> Folds:
-    """A trained model whose positions are shuffled, or taken away: three maps with what the model says."""
+def ablation(params: Params, _: object) -> Folds:
+    """Draw a trained model with its positions as trained, shuffled and removed: three maps with their predictions."""
     model, text, lot = params.model, params.trained, params.draw
     found = engine_client.submit(
         ("positions.without", model, text, lot), lambda: read.measured(model, text, lot), 300 * len(text)
@@ -66,7 +66,7 @@ def lost(params: Params, _: object) -> Folds:
         page_parts.summary(
             _loss_sentence(found, loss)
             if known
-            else f"{looks}; its loss {OF.get(family, '')} is {trained} nats."
+            else f"{looks}; its loss {LOSS_SUBJECTS.get(family, '')} is {trained} nats."
         )
 
     def table() -> pd.DataFrame:
@@ -86,48 +86,48 @@ def lost(params: Params, _: object) -> Folds:
     )
 
 
-def _map(found: without_positions.Unplaced, way: str, family: str, open_: bool) -> None:
-    """One way: what the model says, and where the head looks."""
-    told, names = found.ways[way], distinct(token.strip() or token for token in found.tokens)
+def _map(runs: without_positions.Unplaced, way: str, family: str, open_: bool) -> None:
+    """Draw one of the runs: its prediction, and the attention of the head."""
+    told, names = runs.ways[way], distinct(token.strip() or token for token in runs.tokens)
     name, how = way.capitalize(), f"{number(told.surprise)} nats" if open_ else "guess first"
-    heard = _says(told, family, found.hidden) if open_ else "…"
+    heard = _says(told, family, runs.hidden) if open_ else "…"
     size: dict[str, Any] = {"height": 250}
     if exhibit_parts.presenting():
         size = {"height": LOW, "title": f"{name}: {heard if open_ else how}"}
     else:
         st.markdown(f"**{name}** :gray[{how}]")
         st.markdown(literal(heard))
-    pattern = told.pattern[: found.n, : found.n]
+    pattern = told.pattern[: runs.n, : runs.n]
     heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}.map.{way}", **size)
 
 
-def _says(told: without_positions.WithoutPositions, family: str, hidden: str) -> str:
-    """What the model says, in one line."""
+def _says(run: without_positions.WithoutPositions, family: str, hidden: str) -> str:
+    """Return the prediction of a run, in one line."""
     if family == "transformer":
-        return f"“{told.says[0][0]}”"
-    best = ", ".join(f"{visible(word.strip() or word)} {percent(chance)}" for word, chance in told.says)
+        return f"“{run.says[0][0]}”"
+    best = ", ".join(f"{visible(word.strip() or word)} {percent(chance)}" for word, chance in run.says)
     return f"for “{hidden}”: {best}" if hidden else f"next: {best}"
 
 
-def _before(found: without_positions.Unplaced) -> dict[str, float]:
-    """How much the head looks at the word before, in each run."""
-    n = found.n
-    return {way: float(np.diagonal(each.pattern[:n, :n], -1).mean()) for way, each in found.ways.items()}
+def _before(runs: without_positions.Unplaced) -> dict[str, float]:
+    """Return the mean attention of the head to the word before, in each run."""
+    n = runs.n
+    return {way: float(np.diagonal(each.pattern[:n, :n], -1).mean()) for way, each in runs.ways.items()}
 
 
-def _loss_sentence(found: without_positions.Unplaced, loss: dict[str, float]) -> str:
+def _loss_sentence(runs: without_positions.Unplaced, loss: dict[str, float]) -> str:
     trained, shuffled, removed = (number(loss[way]) for way in without_positions.WAYS)
-    before = _before(found)
+    before = _before(runs)
     looked, then, last = (percent(before[way]) for way in without_positions.WAYS)
     return (
         f"The loss is {trained} nats as trained, {shuffled} shuffled, {removed} removed. The loss is largest with positions "
         f"{max(loss, key=loss.__getitem__)}. "
-        f"Head {head_name(*found.head)} gives {looked} of its attention to the previous word; {then} if shuffled, {last} if removed."
+        f"Head {head_name(*runs.head)} gives {looked} of its attention to the previous word; {then} if shuffled, {last} if removed."
     )
 
 
 def _deeper(model: str, text: str) -> None:
-    """The same measure over a few sentences, and the pages that go on from here."""
+    """Show the same measure over a few sentences, and links to further pages."""
     found = engine_client.submit(("positions.several", model), lambda: read.mean_over(model), 4000)
     means = ", ".join(f"{way} {number(value)}" for way, value in found.items())
     st.text(f"Over {len(read.SEVERAL)} other sentences: {means} nats.")

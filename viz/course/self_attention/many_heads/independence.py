@@ -1,4 +1,4 @@
-"""The last steps on many heads: one does not notice the others, and one cannot do the work of several."""
+"""The last steps on many heads: one is independent of the others, and one cannot do the work of several."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from viz.widgets import exhibit_parts, page_parts
 BEFORE, AFTER = "before", "head 1 re-initialised"
 COVERED = "Covered until you guess."
 SPREADS = ("With all on one word", "With the same on each", "With half on one", "It makes no difference")
-ALIKE = 0.02
-"""Shares closer than this are the same: 4,000 random words leave as much to chance."""
+EQUAL_SHARES = 0.02
+"""Shares that differ by less are equal: the sampling error of 4,000 random words."""
 
 
 def redraw(params: Params, data: Ways) -> Folds:
-    """Head 1 gets other weights: what of the others changes?"""
-    size, moved, room = params.sizes, maths.changed(data.way, data.anew), exhibit_parts.presenting()
+    """Ask what changes in the other heads when head 1 gets new weights, then draw the change of each output."""
+    size, moved, room = params.sizes, maths.changed(data.way, data.reinitialised), exhibit_parts.presenting()
     rest = float(moved[1:].max(initial=0))
     options = ("Nothing, to the last bit", "A little, in head 2 alone", "All heads after it")
     known = exhibit_parts.predict(
@@ -43,7 +43,7 @@ def redraw(params: Params, data: Ways) -> Folds:
     )
     out = [
         replace({stage.name: stage for stage in maths.stages(way)}["out"], name=name, code="weights @ v")
-        for name, way in ((BEFORE, data.way), (AFTER, data.anew))
+        for name, way in ((BEFORE, data.way), (AFTER, data.reinitialised))
     ]
     left, right = st.columns([3, 2], gap="medium", vertical_alignment="center")
     with left:
@@ -60,7 +60,7 @@ def redraw(params: Params, data: Ways) -> Folds:
     others, mixes = (
         ("", ".") if room else ("; the others are the same to the last bit", ": W_O mixes all heads.")
     )
-    changed = number(max_difference(data.way.out, data.anew.out))
+    changed = number(max_difference(data.way.out, data.reinitialised.out))
     page_parts.summary(
         f"Of {size.h * size.n} rows the {size.n} of head 1 are new{others}. "
         f"After W_O every word has changed, by up to {changed}{mixes}"
@@ -79,11 +79,11 @@ def redraw(params: Params, data: Ways) -> Folds:
 
 
 def several(params: Params, data: Ways) -> Folds:
-    """What one head cannot do; the parameters do not depend on h."""
+    """Ask which weights of one head lose least, then draw the loss by the number of heads; the parameters do not depend on h."""
     size, k, room = params.sizes, params.wanted, exhibit_parts.presenting()
     one, many = (_weights(maths.Sizes(1, size.n, size.d, h)) for h in (1, size.h))
     heads = range(1, k + 1)
-    values = np.array([[maths.lost(k, m), maths.measured_loss(k, m, params.draw)] for m in heads])
+    values = np.array([[maths.lost_share(k, m), maths.measured_loss(k, m, params.draw)] for m in heads])
     spread = maths.spreads(k, params.draw)
     known = exhibit_parts.predict(
         f"{SLUG}.several",
@@ -133,7 +133,7 @@ def several(params: Params, data: Ways) -> Folds:
 
 def _least(spread: dict[str, float]) -> str:
     """Return the option with the smallest loss, or that there is no difference."""
-    if max(spread.values()) - min(spread.values()) < ALIKE:
+    if max(spread.values()) - min(spread.values()) < EQUAL_SHARES:
         return SPREADS[-1]
     return f"With {min(spread, key=lambda name: spread[name])}"
 
