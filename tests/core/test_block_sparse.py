@@ -103,6 +103,16 @@ def test_blocks_alone_give_the_numbers_of_the_whole_mask(n, shape):
     torch.testing.assert_close(sparse(q, k, v, found, 2, real), whole, atol=1e-5, rtol=1e-5)
 
 
+def test_a_batch_padded_beyond_the_layout_of_all_its_texts_reads_as_without_the_padding():
+    found = layout(4, 3, window=1, n_global=1, n_random=0)
+    q, k, v = (random(2, 3, 12, 5 + i)[..., :5] for i in range(3))
+    real = (torch.arange(12) < 8).expand(2, -1)
+    read = BlockMask((found, found), 2, real).sparse(q, k, v)
+    alone = sparse(*(side[:, :, :8] for side in (q, k, v)), found, 2, real[:, :8])
+    torch.testing.assert_close(read[:, :, :8], alone)
+    assert not read[:, :, 8:].any()
+
+
 def test_gradients_are_those_of_the_whole_mask():
     n, found = 41, layout(21, 2, n_random=1)
     real = torch.arange(n) < torch.tensor([n, n - 3])[:, None]

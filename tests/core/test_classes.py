@@ -18,6 +18,8 @@ import core
 from core.checkpoints.scores import read_scores
 from core.data.documents import Document, encode_sentences, pad_documents, read_documents
 from core.errors import InputError
+from core.layers.config_checks import LONGEST_NAME, check_classes
+from core.maths import softmax
 from core.models import families
 from core.scoring import bags, classes
 from core.text import Tokenizer
@@ -137,6 +139,12 @@ def test_naive_bayes_by_hand():
     ]  # nothing known: the first of equal priors
 
 
+@pytest.mark.parametrize("name", ["", "x" * (LONGEST_NAME + 1), 3])
+def test_a_name_of_a_class_is_a_text_that_can_be_shown(name):
+    with pytest.raises(ValueError, match="two or more different names"):
+        check_classes(["sea", name])
+
+
 def test_tf_idf_by_hand():
     words, weight = bags._weighed(Counter("aab"), {"a": 0, "b": 1}, np.array([1.0, 2.0]))
     raw = np.array([1 + math.log(2), 2.0])
@@ -152,6 +160,14 @@ def test_a_rare_word_counts_more_in_the_scores_of_the_linear_classifier():
     idf = 1 + math.log(2)
     np.testing.assert_allclose(both, (common + idf * rare) / math.hypot(1, idf), atol=1e-5)
     assert rare[0] - rare[1] > 1
+
+
+def test_the_weights_of_the_linear_classifier_are_where_its_loss_is_least():
+    """Two texts of a class are one unit vector x each: W x = FIT (2 - 2 p), with p its softmax."""
+    texts = [Counter(words) for words in ("ab", "ab", "cd", "cd")]
+    scores = bags.linear_scores(texts, np.array([0, 0, 1, 1]), texts, 2)
+    right = np.eye(2)[[0, 0, 1, 1]]
+    np.testing.assert_allclose(scores, 2 * bags.FIT * (right - softmax(scores)), atol=1e-2)
 
 
 def test_the_linear_classifier_learns_pairs_that_single_words_do_not_tell():

@@ -49,6 +49,7 @@ def test_each_step_equals_one_teacher_forced_pass(name, order):
 
 def test_attention_of_a_step_has_one_row_a_head_that_sums_to_one(m):
     for step in decode(m, "the old cat", Greedy(), max_new_tokens=4):
+        assert 0 <= step.seconds < 600
         for kind, rows in step.attention.items():
             assert rows.shape == (2, 3, len(step.keys[kind]))
             assert rows.dtype == np.float32

@@ -190,11 +190,10 @@ FIGURES = {
 """What the course states, with the last digit that it prints."""
 
 
-@pytest.mark.quick(30)
-@pytest.mark.parametrize(("id", "name"), [(id, name) for id, row in FIGURES.items() for name in row])
-def test_figures_are_those_of_the_course(id: str, name: str, evidence: dict[str, Evidence]):
-    value, near = FIGURES[id][name]
-    assert evidence[id].numbers[name] == pytest.approx(value, abs=near + 1e-12)
+@pytest.mark.parametrize("id", FIGURES)
+def test_figures_are_those_of_the_course(id: str, evidence: dict[str, Evidence]):
+    for name, (value, near) in FIGURES[id].items():
+        assert evidence[id].numbers[name] == pytest.approx(value, abs=near + 1e-12), name
 
 
 NOTHING = [
@@ -258,7 +257,14 @@ def test_what_draws_must_show(evidence: dict[str, Evidence]):
     )
     assert numbers["E16"]["worded"] == pytest.approx(numbers["E16"]["worded_half"], abs=0.01)
     assert numbers["E29"]["printed"] < numbers["E29"]["right"] < 1
-    assert numbers["E29"]["low"] > 0 and numbers["E29"]["high"] < numbers["E29"]["n"]
+    assert (
+        0
+        < numbers["E29"]["low"]
+        < 1e-9
+        < numbers["E29"]["n"] - 1e-9
+        < numbers["E29"]["high"]
+        < numbers["E29"]["n"]
+    )
     assert numbers["E27"]["bahdanau"] == 3 and numbers["E27"]["luong"] == 4 and numbers["E27"]["circle"] == 3
     assert numbers["E28"]["axes_printed"] == 0 and numbers["E28"]["axes_right"] == 1
     assert (

@@ -112,3 +112,7 @@ def test_swapped_texts_have_other_segments_and_another_answer(body):
     assert runs[0].segments != runs[1].segments and sorted(runs[0].ids) == sorted(runs[1].ids)
     one, two = (maths.said(run) for run in runs)
     assert np.abs(one.scores - two.scores).max() > 1e-4 and np.array_equal(one.weight, two.weight)
+
+
+def test_large_scores_have_a_softmax():
+    np.testing.assert_allclose(maths.softmax(np.array([1000.0, 1000.0 + np.log(3)])), [0.25, 0.75])

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from core.checkpoints.foreign import formats
+from core.checkpoints.foreign.rope import all_but_every
 from core.checkpoints.safety.config_schema import Fields
 from core.errors import InputError
 from tests.reference.kinds import CASES
@@ -31,6 +32,7 @@ NUMBERS = [
         {"rope_parameters": {**LONG, "factor": 4.0}},
         {"rope_size": math.sqrt(1 + math.log(4) / math.log(61))},
     ),
+    ("roberta", {"max_position_embeddings": 3, "pad_token_id": 1}, {"n_ctx": 1, "first_place": 2}),
     ("mistral, whole", {}, {"sliding_window": 0}),
     ("qwen2, window", {}, {"sliding_window": 4}),
     ("qwen2, window", {"layer_types": [FULL] * 3}, {"sliding_window": 0}),
@@ -72,3 +74,14 @@ def test_a_depth_that_the_tensors_cannot_fill_is_refused_by_the_first_layer_that
     assert wrapped == ["layers.0.x"] * 3
     form, config = read("albert", num_hidden_layers=12)
     form.check_depth(config, ["one", "two"])
+
+
+def test_layers_with_a_window_are_all_but_one_of_each_group():
+    none = Fields({})
+    assert all_but_every(2)(none, 5) == [0, 2, 4] and all_but_every(3, first=True)(none, 5) == [1, 2, 4]
+    assert all_but_every(6, "pattern")(Fields({"pattern": 2}), 4) == [0, 2]
+
+
+def test_a_training_on_texts_of_one_token_has_no_factor_of_length():
+    with pytest.raises(InputError, match="original_max_position_embeddings 1"):
+        read("phi3, long", original_max_position_embeddings=1)

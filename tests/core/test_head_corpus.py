@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import letters_model
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 import core
 from core.analysis.heads import corpus as heads
-from core.analysis.heads import corpus_file
+from core.analysis.heads import corpus_file, evidence
 from core.analysis.heads.corpus_file import ModelCorpus, Source, read_corpus, shipped_corpus, write_corpus
 from core.checkpoints.manifest import shipped_folder
 from core.data.home import assets
@@ -78,6 +79,8 @@ def test_ten_heads_by_hand(translator, heads_by_kind):
                 assert (row.query, row.key) == (query, key)
                 assert row.weight == pytest.approx(weight, abs=1e-3)
                 assert row.query_token == read.queries[query]
+                around = range(max(0, key - heads.BEFORE), min(len(read.keys), key + heads.AFTER + 1))
+                assert {*around} <= {*row.positions}
                 assert row.tokens == tuple(read.keys[place] for place in row.positions)
                 assert row.weights == pytest.approx(
                     read.weights[layer, head, query, list(row.positions)], abs=2e-3
@@ -127,6 +130,8 @@ def test_how_measures_spread_and_the_controls(translator, heads_by_kind):
     assert causal.controls.keys() == {heads.SHUFFLED, heads.UNTRAINED}
     mixed = heads.shuffled(Example("a b c", "uvw"), np.random.default_rng(1))
     assert sorted(mixed.text.split()) == ["a", "b", "c"] and sorted(mixed.target or "") == ["u", "v", "w"]
+    letters = heads.shuffled(Example("abcdefgh"), np.random.default_rng(1)).text
+    assert sorted(letters) == list("abcdefgh") != list(letters)
 
 
 def test_texts_that_cannot_be_read_are_left_out():
@@ -187,3 +192,11 @@ def test_what_ships_is_of_the_present_weights_and_small():
     for path in files[:: max(1, len(files) // 4)]:
         assert shipped_corpus(path.name.removesuffix(".json.gz")) is not None
     assert shipped_corpus("copy-rnn") is None
+
+
+def test_uniform_attention_is_spread_to_the_whole_and_a_row_of_one_key_has_no_spread():
+    allowed = np.tri(3, dtype=bool)[None, None]
+    weights = np.where(allowed, 1 / np.arange(1, 4)[:, None], 0.0)
+    attention = SimpleNamespace(weights=weights, allowed=allowed)
+    spread = evidence.row_scores(attention, "spread", Example("a b c"))
+    np.testing.assert_allclose(spread, [[[np.nan, 1.0, 1.0]]])

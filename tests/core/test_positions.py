@@ -217,6 +217,7 @@ def test_alibi_bias_counts_distance_from_the_last_queries():
     slopes = alibi_slopes(3)
     distance = torch.tensor([[3, 2, 1, 0, 1], [4, 3, 2, 1, 0]])
     assert torch.equal(bias, -(slopes[:, None, None] * distance))
+    assert alibi_bias(3, 0, 5).shape == (3, 0, 5)
     with pytest.raises(ValueError, match="n_query=6"):
         alibi_bias(3, 6, 5)
     with pytest.raises(ValueError, match="n_heads=0"):
