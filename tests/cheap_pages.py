@@ -22,7 +22,7 @@ from streamlit.testing.v1 import app_test, local_script_runner
 
 from viz.memo import remembered
 
-HELD = {"test_questions", "test_second_draw", "test_ui"}
+HELD = {"test_every_step", "test_second_draw", "test_ui"}
 """Where every step of the course and every page is drawn: each chart is held against its schema there."""
 ASKED = local_script_runner.require_widgets_deltas
 """How Streamlit itself waits for a script, and what it says of one that takes too long."""

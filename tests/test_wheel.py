@@ -17,13 +17,13 @@ from chromium import CHROMIUM
 
 from core.checkpoints.manifest import read_manifest
 
-pytest.importorskip("setuptools")
 pytestmark = pytest.mark.slow  # a wheel is built
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """What is installed of the wheel, in a folder of its own; nothing is asked of a network."""
+    pytest.importorskip("setuptools")
     place = tmp_path_factory.mktemp("wheel")
     for name in (
         "core",

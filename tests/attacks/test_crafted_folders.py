@@ -65,7 +65,7 @@ def weighed(case: Case) -> Any:
     return pytest.param(case, id=case.name, marks=[pytest.mark.slow] if slow else [])
 
 
-@pytest.mark.quick(150)
+@pytest.mark.quick(100)
 @pytest.mark.parametrize("case", [weighed(case) for case in CASES])
 def test_each_is_refused_in_words_or_opens(
     refused: Refusal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, case: Case

@@ -182,6 +182,7 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_the_largest_pictures_take_little_time_and_memory(tmp_path: Path):
     """In a process of its own, since what a library holds is counted there only as a whole."""
     packer, line = zlib.compressobj(1), b"\0" + bytes([0, 0, 0, 255]) * 1000 + b"\xff" * 4 * 3096

@@ -78,6 +78,7 @@ LATER = re.compile(r"\.[1-9]\d*\.")
 """In the name of a tensor of a layer after the first one: they are planned alike, and one of them is enough."""
 
 
+@pytest.mark.quick(26)
 def test_tensors_that_do_not_fit_are_named(kind):
     values, entries = folder(kind)
     alike = [name for name in entries if LATER.search(name)][1:]

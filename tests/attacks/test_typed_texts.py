@@ -84,7 +84,7 @@ def fresh(monkeypatch):
     served._scheduler.close()
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(("case", "name"), in_turn(PAGES, ("translator-en-es", "gpt-mini")))
 def test_a_page_of_an_endless_text_does_bounded_work_and_says_what_it_reads(
     fresh, monkeypatch, logged, case, name
@@ -116,7 +116,7 @@ def test_a_page_of_an_endless_text_does_bounded_work_and_says_what_it_reads(
 WORDLESS = {**PAGES, "bert_input": {"bert_input.step": "1"}, "spans_and_tags": {"spans_and_tags.step": "3"}}
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("case", WORDLESS)
 @pytest.mark.parametrize("text", ["\u200d" * 40, "\ue000", "\x01\x02 \x01"])
 def test_a_text_of_which_no_word_is_read_is_told_in_words(case, text):

@@ -271,6 +271,7 @@ def test_the_source_is_walked_by_keyboard(visit: Any) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_words_are_never_markup_and_long_ones_do_not_burst(visit: Any) -> None:
     page = visit("lines&evil=1", width=390)
     assert page.evaluate("window.owned") is None and page.locator(".arith img").count() == 0

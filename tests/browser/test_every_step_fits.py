@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from every_page import go
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from sampling import sampled
 from settling import settle
+from walked_steps import halves
 
 from viz.shell import pages
 from viz.workspace.shared import toolbar
@@ -72,21 +75,25 @@ def _cut_off(
     windows: list[tuple[tuple[int, int], ...]],
     before: Callable[[Any], None] = lambda page: None,
 ) -> dict[str, list[str]]:
-    """Return what is cut off, by step and window; one load in the first window, then steps and exhibits by the right arrow key.
+    """Return what is cut off, by step and window; one load in the first window, then the next step by the right arrow key, another one by its address.
 
     `before` does something with each step before it is looked at.
     """
-    cut = {}
+    cut, following = {}, set(pairwise((entry.slug, step) for entry, step in _steps()))
     for at, ((entry, step), sizes) in enumerate(zip(steps, windows, strict=True)):
         page.set_viewport_size({"width": sizes[0][0], "height": sizes[0][1]})
-        if at:
+        link = f"/{entry.slug}?{entry.slug}.step={step}&present=1"
+        last = (steps[at - 1][0].slug, steps[at - 1][1])
+        if not at:
+            page.goto(app_url + link)
+        elif (last, (entry.slug, step)) in following:
             page.keyboard.press("ArrowRight")
             page.wait_for_function(
                 "([slug, step]) => location.pathname.endsWith('/' + slug) && (step === '1' || new URLSearchParams(location.search).get(`${slug}.step`) === step)",
                 arg=[entry.slug, str(step)],
             )
         else:
-            page.goto(f"{app_url}/{entry.slug}?present=1")
+            go(page, link)
         settle(page)
         before(page)
         for size in sizes:
@@ -107,13 +114,15 @@ def _still_cut_off(page: Any) -> list[str]:
     return cut
 
 
-def test_every_step_is_whole_on_a_projector(visitor: Any, app_url: str) -> None:
-    steps = _steps()
+def test_every_other_step_is_whole_on_a_projector(visitor: Any, app_url: str) -> None:
+    steps, _ = halves()
     assert _cut_off(visitor, app_url, steps, [(PROJECTOR,)] * len(steps)) == {}
 
 
 @pytest.mark.slow
-def test_a_fifth_of_the_steps_is_whole_when_the_window_changes(visitor: Any, app_url: str) -> None:
+def test_every_step_is_whole_on_a_projector_and_a_fifth_when_the_window_changes(
+    visitor: Any, app_url: str
+) -> None:
     steps = _steps()
     windows = [
         (PROJECTOR, OTHERS[at // FIFTH % len(OTHERS)], PROJECTOR) if at % FIFTH == 0 else (PROJECTOR,)

@@ -147,7 +147,7 @@ def check_archive(path: Path, told: dict[str, Any]) -> None:
     assert "exactness" not in own and all(array.dtype != object for array in own.values())
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", DECLARED)
 def test_what_an_instrument_offers_to_save_is_complete(
     name: str, visit: Visitor, alone: Any, tmp_path: Path

@@ -139,6 +139,7 @@ def test_draws_in_both_themes_and_anew_when_the_theme_changes(visit: Any, query:
     assert base.evaluate(canvas) != light and base.evaluate(INK) > 30
 
 
+@pytest.mark.slow
 def test_a_line_for_each_weight_that_can_be_seen_the_others_are_told_and_tokens_are_never_markup(
     visit: Any,
 ) -> None:

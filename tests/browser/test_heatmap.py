@@ -139,6 +139,7 @@ def test_the_score_stands_beside_a_weight_of_a_long_text(visit: Any) -> None:
     has_score(visit("sums&n=300"), 300, 1e-2)
 
 
+@pytest.mark.slow
 def test_hover_in_one_marks_the_other_of_its_group_and_a_sink_and_a_score_are_told(visit: Any) -> None:
     seen = visit("linked")
     assert seen.atlas.locator(".segment").count() == 0, "only lenses with numbers are offered"

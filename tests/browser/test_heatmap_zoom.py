@@ -46,6 +46,7 @@ def test_wheel_zooms_only_with_focus_or_control(visit: Any) -> None:
     seen.page.wait_for_function(f"(least) => ({scrolled})() > least", arg=there + 50)
 
 
+@pytest.mark.slow
 def test_zoom_keeps_the_cell_under_the_pointer_and_walking_scrolls_along(visit: Any) -> None:
     seen = visit("lenses&n=64")
     assert not seen.button("Numbers").is_visible(), "nobody reads so many"

@@ -195,6 +195,7 @@ def test_code_that_got_lost_is_asked_for_and_a_tap_is_a_touch(visit: Any) -> Non
     assert tops == 1  # six words of large type fit one line
 
 
+@pytest.mark.slow
 def test_tokens_are_never_markup_and_the_longest_fit_a_phone(visit: Any) -> None:
     seen = visit("odd")
     assert seen.page.evaluate("window.owned") is None

@@ -60,6 +60,7 @@ def test_a_sentence_box_that_comes_after_a_second_run_holds_the_sentence(visitor
     assert box.input_value() == TEXT and "text=I+am+a+student." in visitor.url
 
 
+@pytest.mark.slow
 def test_a_packet_that_another_one_overtakes_leaves_one_picture(visit) -> None:
     page = visit("x").page
     page.evaluate(LISTEN)

@@ -279,15 +279,19 @@ def no_buttons_cover(page: Any) -> None:
     assert page.locator(f".st-key-atlas-page :is({BUTTONS_OF_A_CHART})").evaluate_all(visible) == 0
 
 
-def test_pictures_in_present_take_the_room_there_is(page: Any, app_url: str) -> None:
+@pytest.mark.slow
+def test_the_whole_window_ends_by_its_key_and_no_button_covers_a_sentence(page: Any, app_url: str) -> None:
     in_the_whole_window(page, app_url, 1280, 720, WHOLE[0])
     page.keyboard.press("f")
     page.wait_for_function("!document.querySelector('[data-atlas-full]')")
     settle(page)
     no_buttons_cover(page)
 
+
+def test_pictures_in_present_take_the_room_there_is(page: Any, app_url: str) -> None:
     # the cells of a matrix are wider than high on a wall
-    go(page, "/alignment?present=1&alignment.step=4")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{app_url}/alignment?present=1&alignment.step=4")
     settle(page)
     matrix = page.locator(".atlas.matrix")
     high = float(matrix.get_attribute("data-place").split(",")[2])

@@ -10,6 +10,7 @@ from viz.course.shared.weighting import BY_HAND, softmax
 from viz.labels import percent
 
 
+@pytest.mark.slow
 def test_a_slider_shades_the_words_and_reaches_the_sentence_and_the_link(visitor, app_url: str) -> None:
     """C001."""
     visitor.goto(f"{app_url}/weighting?weighting.step=2")

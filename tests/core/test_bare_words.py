@@ -24,6 +24,7 @@ def test_there_are_two_hundred_different_ones():
     assert all(plain(word) and all(map(plain, right.split("|"))) for word, right in ROWS)
 
 
+@pytest.mark.slow
 def test_nine_of_ten_bare_words_are_translated():
     model = core.open_model("translator-en-es")
     written = translate(model, [word for word, _ in ROWS])

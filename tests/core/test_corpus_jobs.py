@@ -70,6 +70,7 @@ def test_a_newer_reading_ends_the_older_and_odd_lines_are_refused(protein, monke
     assert ended(jobs, protein, "Ben").corpus is None
 
 
+@pytest.mark.slow
 def test_lines_are_read_by_a_model_without_a_residual_stream_and_cut_at_the_context():
     recurrent, jobs = core.open_model("bahdanau-en-es"), CorpusJobs()
     jobs.begin(recurrent, ["The cat sleeps.", "word " * 200_000], "Ana")

@@ -12,7 +12,8 @@ from core.errors import InputError
 THERE = "cpu:0"
 
 
-@pytest.mark.parametrize("name", ["gpt-mini", "bert-mini", "translator-en-es"])
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("name", ["translator-en-es", "bert-mini", "gpt-mini"])
 def test_a_run_on_a_device_has_the_values_of_a_run_on_the_cpu(name):
     model = core.open_model(name)
     text = "The animal was [MASK]." if name == "bert-mini" else "The animal was tired."

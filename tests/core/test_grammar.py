@@ -97,6 +97,7 @@ def test_an_opinion_follows_from_the_words_and_what_turns_them(seed):
         assert opinion(item.text) == item.label, item.text
 
 
+@pytest.mark.slow
 def test_no_single_word_gives_an_opinion_away():
     """A reader that adds up words does no better than chance: each stands as often in good sentences as in bad ones."""
     seen = {

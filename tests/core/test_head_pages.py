@@ -140,11 +140,11 @@ def heads_of(names):
     ]
 
 
-def test_ten_heads_drawn_by_seed_have_the_numbers_of_their_pages():
+def test_heads_drawn_by_seed_have_the_numbers_of_their_pages():
     chance = random.Random(47)
     names = OWN_TASK[::2]
-    drawn = [chance.choice(heads_of([name])) for name in names] + chance.sample(heads_of(names), 5)
-    assert len(drawn) == 10
+    drawn = [chance.choice(heads_of([name])) for name in names]
+    assert len(drawn) == 5
     for place in drawn:
         check_head(*place, effect=place[0] == "induction-tiny")
 

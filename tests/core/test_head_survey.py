@@ -161,6 +161,7 @@ def test_the_heads_of_shipped_models_were_measured_on_the_weights_that_ship(fold
         )
 
 
+@pytest.mark.slow
 def test_gpt_minis_quotes_are_those_of_its_runs():
     model, held = core.open_model("gpt-mini"), read_heads(shipped_folder() / "gpt-mini")
     assert held is not None

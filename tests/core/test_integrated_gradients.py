@@ -60,6 +60,7 @@ def test_of_a_translator_they_are_of_the_source_and_equal_runs_one_by_one():
     np.testing.assert_allclose(found.values, wanted, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_of_each_written_token_they_add_up_to_its_log_probability_and_later_tokens_have_none():
     model, text = core.open_model("gpt-mini"), "The cat sat on"
     found, run = written_gradients(model, ModelInput(text), steps=32), model.run(text)

@@ -67,6 +67,7 @@ def test_recurrent_translators_with_attention_keep_nearly_all(name: str):
     assert len(found) == 12 and sum(found.values()) >= 10, found
 
 
+@pytest.mark.slow
 def test_without_attention_most_are_broken_so_that_there_is_something_to_see():
     found = judged("rnn-en-es", "translate")
     assert 3 <= sum(found.values()) <= 8

@@ -102,6 +102,7 @@ def test_a_pass_shows_each_word_that_has_surroundings_once(monkeypatch):
     assert vectors_mini.UNKNOWN not in task.words
 
 
+@pytest.mark.slow
 def test_it_learns(tmp_path):
     task = surroundings()
     made = replace(RECIPE, config=replace(RECIPE.config, n_vocab=len(task.tokenizer), d_model=8))

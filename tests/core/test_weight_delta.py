@@ -117,6 +117,7 @@ def test_a_frozen_recording_is_a_head_and_a_recorded_run_is_measured_as_it_is_re
             assert size < 3_500_000
 
 
+@pytest.mark.slow
 def test_what_tuning_changed_in_a_run(body):
     frozen, full = (
         tuning.model(TUNINGS[name], taught(body, name), name, base=body)

@@ -1,31 +1,36 @@
-"""What holds for every step of every exhibit: its folds open, nothing is told before the guess, what can be taken away is there and its lines run."""
+"""What holds for every step of every exhibit: nothing of the answer before the guess, a clear question, and numbers that stand in its table.
+
+Each step is drawn before the guess by day, and after it in the dark, its folds open. With every push a few of them, of the half that no browser
+walks (`walked_steps.py`); `test_steps_open.py` draws the others of that half.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Mapping
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from deep import deep
 from exhibit_pages import drawn, said
-from exhibit_visits import answered, well
+from exhibit_visits import well
+from lesson_numbers import EXACT, MEANT, NONE, NUMBERS
+from question_rules import Asked, on_a_slider, one_of_several, tells, to_be_touched, units
+from shown_numbers import Shown, held, holds, numbers
 from streamlit.testing.v1 import AppTest
+from walked_steps import halves
 
-from viz.course.exhibit import LATER, Exhibit
+from viz.course.exhibit import LATER
 from viz.shell import pages
-from viz.widgets import export
+from viz.widgets import exhibit_parts, export, page_parts, quiz
 
-EVERY = [
-    (entry.slug, step)
-    for entry in pages.exhibits()
-    for step in range(1, len(entry.steps) + 1)
-    if entry.file.with_name("text.md").exists()
-]
-EVERY_SIXTH = [case for case in EVERY if case[1] == 1][::6]
-BY_TOUCH = ":commit"
+STEPS = [(entry.slug, step) for entry in pages.exhibits() for step in range(1, 1 + len(entry.steps))]
+UNWALKED = [(entry.slug, step) for entry, step in halves()[1]]
 ALL_THERE = {
     ("masks", 6): "its question is about a picture that is all there: what would happen to it",
     (
@@ -34,62 +39,230 @@ ALL_THERE = {
     ): "its four views may be looked at freely; the question stands below them and covered nothing",
 }
 """Steps whose question covers nothing, and why."""
+ALSO_A_PLACE = {("positions", 2): "1/19 is where its chart draws a mark"}
+"""Steps before whose guess the answer's number is sent as something else."""
+PICTURES = ("plotly_chart", "vega_lite_chart", "bidi_component")
+BESIDE = {
+    "alignment": 1,
+    "autoencoder": 2,
+    "bank": 4,
+    "complexity": 2,
+    "cross_attention": 1,
+    "elmo": 2,
+    "encoder": 2,
+    "feed_forward": 1,
+    "frozen_or_full": 1,
+    "gpt_tasks": 1,
+    "hierarchy": 1,
+    "luong": 3,
+    "masked_words": 3,
+    "next_token": 2,
+    "positional_encoding": 1,
+    "positions": 3,
+    "prompting": 6,
+    "residual_norm": 4,
+    "sentence_pairs": 2,
+    "sizes": 2,
+    "soft_and_hard": 2,
+    "training_and_inference": 1,
+    "walk_through": 1,
+    "weighting": 1,
+}
+"""How many numbers of an exhibit's sentences stand neither in the table nor in the arrays of their step. A count may fall and may not rise."""
+OTHER_RUN = {
+    "alignment": (1, 2, 3, 4, 5, 6),
+    "autoencoder": (1, 2, 3),
+    "bert_input": (1, 2, 3),
+    "bottleneck": (1, 2, 3, 4, 5, 6),
+    "convolution_and_attention": (1,),
+    "cross_attention": (5,),
+    "elmo": (7,),
+    "families": (1, 3, 4, 5),
+    "feed_forward": (2, 5),
+    "gpt_tasks": (2,),
+    "heads_compared": (5,),
+    "induction": (1,),
+    "many_heads": (2, 4, 5),
+    "next_token": (2,),
+    "permutation": (5,),
+    "positions": (1,),
+    "residual_norm": (1, 3),
+    "scaling": (5,),
+    "show_attend_tell": (6,),
+    "soft_and_hard": (1, 2, 3, 4, 5),
+    "spans_and_tags": (3, 5),
+    "training_and_inference": (1,),
+    "word_vectors": (1,),
+}
+"""Steps whose lines of Python print no number of the page: words, zeros and ones, or those of an example of their own."""
 
 
-def folds(exhibit: Exhibit[Any, Any], slug: str) -> dict[str, bool]:
-    """All folds of a page, open."""
-    return dict.fromkeys(
-        (
-            *(f"fold:{slug}.{name}" for name in ("equation", "looking", "table", "take")),
-            f"fold:{exhibit.text.info.title}.documents",
-        ),
-        True,
-    )
+@dataclass
+class Visit:
+    """A step as it was drawn: its page, its questions, its sentences of numbers, and what may be taken along."""
+
+    test: AppTest
+    asked: list[Asked] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
+    alts: list[str] = field(default_factory=list)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        return self.test.dataframe[-1].value
+
+    @property
+    def messages(self) -> bytes:
+        """All that the page sent to the browser."""
+        sent: list[bytes] = []
+        blocks = [self.test._tree]
+        while blocks:
+            for node in blocks.pop().children.values():
+                if hasattr(node, "children"):
+                    blocks.append(node)
+                if hasattr(getattr(node, "proto", None), "SerializeToString"):
+                    sent.append(node.proto.SerializeToString())
+        return b"\n".join(sent)
+
+    @property
+    def known(self) -> np.ndarray:
+        """The numbers of the table, the arrays and the link."""
+        return held(self.table, self.arrays.values(), self.test.query_params.values())
 
 
-def questions(test: AppTest) -> list[Any]:
-    """What the step asks and is not answered."""
-    asked = [
-        widget for widget in (*test.button_group, *test.slider) if str(widget.key).startswith("predict:")
-    ]
-    touched = [
-        button
-        for button in test.button
-        if str(button.key).startswith("predict:") and str(button.key).endswith(BY_TOUCH)
-    ]
-    return [widget for widget in (*asked, *touched) if not widget.proto.disabled or widget in touched]
+def inside(slug: str) -> dict[str, bool]:
+    """The folds of a page with what it computes, open."""
+    return {f"fold:{slug}.{name}": True for name in ("equation", "looking", "table", "take")}
 
 
-@pytest.mark.parametrize(("slug", "step"), deep(EVERY, quick=EVERY_SIXTH))
-def test_a_step_opens_its_folds_and_tells_nothing_before_the_guess(
-    slug: str, step: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    exhibit = pages.find(slug).module.EXHIBIT
-    taken: list[Mapping[str, np.ndarray]] = []
-    monkeypatch.setattr(export, "npz", lambda arrays: taken.append(arrays) or b"-")
-    test = drawn(slug, {f"{slug}.step": str(step)}, folds(exhibit, slug))
-    well(test, "before")
-    own = set(taken[-1])
-    asked = [] if (slug, step) in ALL_THERE else questions(test)
-    if asked:
-        assert LATER in said(test) and [LATER] in [
-            list(frame.value.to_numpy().ravel()) for frame in test.dataframe
-        ]
-        if any(
-            str(button.key).endswith(BY_TOUCH) and button.proto.disabled
-            for button in test.button
-            if str(button.key).startswith("predict:")
-        ):
-            return  # answered by touching the picture: the exhibit's own test does that
-        test = answered(test)
-        well(test, "after")
-        assert set(taken[-1]) > own, "arrays come with the answer"
-    assert LATER not in said(test)
-    table = test.dataframe[-1].value
-    assert table.size and not table.isna().all(axis=None)
-    assert all(np.asarray(values).size for values in taken[-1].values())
-    for id in exhibit.text.steps[step - 1].errata:
-        assert id in said(test)
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(test.code[-1].value, f"{slug} {step}", "exec"), {})
-    assert printed.getvalue().strip()
+def visit(slug: str, step: int, answered: bool, folds: Mapping[str, bool] = {}) -> Visit:
+    """Draw a step: its questions are put as they are, by day, or they count as answered, in the dark."""
+    found = Visit(AppTest.from_string(""))
+    real = {name: getattr(quiz, name) for name in ("predict", "predict_number", "predict_mark")}
+    summary, show = page_parts.summary, page_parts.show
+
+    def put(name: str, asked: Asked, *given: Any) -> bool:
+        if answered and callable(asked.explanation):
+            asked = replace(asked, explanation=asked.explanation())
+        found.asked.append(asked)
+        return answered or real[name](*given)
+
+    def choice(key: str, question: str, options: Any, answer: str, explanation: Any, also: Any = ()) -> bool:
+        asked = Asked("choice", key, question, options, answer, explanation=explanation)
+        return put("predict", asked, key, question, options, answer, explanation, also)
+
+    def number(
+        key: str,
+        question: str,
+        lo: float,
+        hi: float,
+        answer: float,
+        explanation: Any,
+        near: float,
+        unit: str = "",
+    ) -> bool:
+        asked = Asked("number", key, question, (lo, hi), answer, near, unit, explanation)
+        return put("predict_number", asked, key, question, lo, hi, answer, explanation, near, unit)
+
+    def touched(key: str, question: str, chosen_mark: str, answer: str, explanation: Any) -> bool:
+        asked = Asked("touched", key, question, (), answer, explanation=explanation)
+        return put("predict_mark", asked, key, question, chosen_mark, answer, explanation)
+
+    def taken(arrays: Mapping[str, Any]) -> bytes:
+        found.arrays = {name: np.asarray(getattr(each, "values", each)) for name, each in arrays.items()}
+        return b"-"
+
+    with pytest.MonkeyPatch.context() as patch:
+        for home in (exhibit_parts, quiz):
+            for name, stand_in in zip(real, (choice, number, touched), strict=True):
+                patch.setattr(home, name, stand_in)
+        patch.setattr(page_parts, "_dark", lambda: answered)
+        patch.setattr(
+            page_parts, "summary", lambda text, *more: found.sentences.append(text) or summary(text, *more)
+        )
+        patch.setattr(
+            page_parts,
+            "show",
+            lambda figure, key, alt, *more, **most: (
+                found.alts.append(alt) or show(figure, key, alt, *more, **most)
+            ),
+        )
+        patch.setattr(export, "npz", taken)
+        found.test = drawn(slug, {f"{slug}.step": str(step)}, folds or inside(slug))
+    well(found.test, "after the guess" if answered else "before it")
+    return found
+
+
+@pytest.mark.parametrize(("slug", "step"), deep(STEPS, quick=UNWALKED[::8]), ids=str)
+def test_a_step_hides_asks_and_states_its_own_numbers(slug: str, step: int) -> None:
+    before, after = visit(slug, step, answered=False), visit(slug, step, answered=True)
+    if before.asked and (slug, step) not in ALL_THERE:
+        assert LATER in said(before.test) and before.table.to_numpy().tolist() == [[LATER]]
+        assert set(before.arrays) < set(after.arrays), "arrays come with the answer"
+    if (slug, step) not in ALSO_A_PLACE:
+        gives_nothing_away(before.messages, after.asked)
+    is_complete(slug, step, after)
+    asks_what_can_be_answered(slug, step, after)
+    missing = [each for each in fractions(after) if not holds(after.known, each)]
+    assert len(missing) <= BESIDE.get(slug, 0), missing
+    assert code_prints(after) or step in OTHER_RUN.get(slug, ())
+
+
+def fractions(after: Visit) -> Iterator[Shown]:
+    """Yield the numbers of the sentences that are no counts."""
+    return (each for text in after.sentences for each in numbers(text) if each.measured)
+
+
+def gives_nothing_away(messages: bytes, asked: list[Asked]) -> None:
+    """Assert that neither an explanation nor the numbers that decide a question are sent to the browser before the guess."""
+    for each in asked:
+        assert not each.explanation or each.explanation.encode() not in messages, each
+        deciding = each.options.values() if isinstance(each.options, Mapping) else ()
+        for value in map(float, [each.answer] if each.kind == "number" else deciding):
+            if not (np.float32(value) * 2).is_integer():  # a count, or a half, may be anything
+                forms = (struct.pack("<d", value), struct.pack("<f", value), f"{value:.5g}".encode())
+                assert not [form for form in forms if form in messages and len(form) > 3], (each.key, value)
+
+
+def is_complete(slug: str, step: int, after: Visit) -> None:
+    """Assert that a step that is revealed has its title, a picture, a table, arrays and its errata."""
+    told, info = said(after.test), pages.find(slug).info
+    assert after.test.title[0].value == info.title and LATER not in told
+    assert any(after.test.get(kind) for kind in PICTURES)
+    assert after.table.size and not after.table.isna().all(axis=None)
+    assert all(values.size for values in after.arrays.values())
+    if errata := pages.find(slug).module.EXHIBIT.text.steps[step - 1].errata:
+        test = visit(slug, step, answered=True, folds={f"fold:{info.title}.documents": True}).test
+        assert all(id in said(test) for id in errata)
+
+
+def asks_what_can_be_answered(slug: str, step: int, after: Visit) -> None:
+    """Assert that each question has one right answer, and that the step's own number says something."""
+    told = said(after.test)
+    assert len(units(told)) <= 1, "one unit of information a page"
+    for each in after.asked:
+        assert each.question.strip().endswith((".", "?", "…", "gets", "…?", ")")), each.question
+        {"choice": one_of_several, "number": on_a_slider, "touched": to_be_touched}[each.kind](each)
+    numbered = [each for each in after.asked if each.kind == "number" or isinstance(each.options, Mapping)]
+    tells(f"{slug} {step}", NUMBERS.get(slug, {}).get(step, ""), told, numbered)
+
+
+def code_prints(after: Visit) -> bool:
+    """Return whether the lines to take along print a number of the page; they run in any case, and print something."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(after.test.code[-1].value, "lines of Python", "exec"), {})
+    assert out.getvalue().strip()
+    words = [*after.alts, said(after.test), *(each.explanation for each in after.asked)]
+    known = np.concatenate([after.known, [each.value for text in words for each in numbers(text)]])
+    printed = [each for each in numbers(out.getvalue()) if each.measured or abs(each.value) > 9]
+    return any(holds(known, each) for each in printed if each.value not in (0, 1))
+
+
+def test_what_is_listed_is_there() -> None:
+    """No line of the tables speaks of a step that is gone, or both names a number and excuses a step."""
+    steps = {f"{slug} {step}" for slug, step in STEPS}
+    named = {f"{slug} {step}" for slug, lines in NUMBERS.items() for step in lines}
+    assert named | set(NONE) <= steps and not named & set(NONE)
+    assert all(reason for reason in (*NONE.values(), *MEANT.values(), *EXACT))
+    printing = {(slug, step) for slug, each in OTHER_RUN.items() for step in each}
+    assert {*ALL_THERE, *ALSO_A_PLACE, *printing} <= set(STEPS) and {*BESIDE} <= {slug for slug, _ in STEPS}

@@ -112,6 +112,7 @@ def test_tokens_are_never_markup():
     assert 'background="rgba(91, 106, 222, 0.63)"' in table
 
 
+@pytest.mark.slow
 def test_a_step_of_the_training_is_beside_the_head_on_the_same_texts():
     other = "induction-tiny at step 0"
     test = page(**TOY, layer="1", head="0", **{"find.by": "corpus", "find.beside": other})

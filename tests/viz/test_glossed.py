@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from exhibit_pages import said
+from question_rules import units
 from streamlit.testing.v1 import AppTest
-from test_questions import said, units
 from tiny_models import served
 from typed_texts import VIEWS
 

@@ -52,7 +52,7 @@ ITS_OWN = {
 PICTURES = ("plotly_chart", "vega_lite_chart", "bidi_component")
 CASES = [(entry.slug, step) for entry in pages.exhibits() for step in range(1, len(entry.steps) + 1)]
 QUICK = [case for case in CASES if case[1] == 1][3::6]
-"""The first step of every sixth exhibit; of those between, test_every_step opens another sixth."""
+"""The first step of every sixth exhibit."""
 
 
 def typed(fields: dict[str, Any]) -> set[str]:

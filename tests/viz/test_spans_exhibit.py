@@ -127,6 +127,7 @@ def test_a_question_of_each_kind_and_ones_own_text(sent):
     assert "no answer" in said(told) and "It is right" not in said(told)
 
 
+@pytest.mark.slow
 def test_all_pairs_and_ends_that_cross(monkeypatch):
     """C088: what would end before it starts is forbidden, and the best of the others is taken."""
     given: dict = {}

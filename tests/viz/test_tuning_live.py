@@ -91,6 +91,7 @@ def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
         )
 
 
+@pytest.mark.slow
 def test_a_recorded_run_is_used_and_told_and_a_training_can_be_stopped(runs):
     with runs("opinions-full"):
         test = page()

@@ -98,7 +98,7 @@ def test_two_checkpoints_of_one_shape_are_compared_head_by_head(brought: Engine)
     assert not test.exception and "differs most, by" in said and "in Compare" in said
 
 
-@pytest.mark.quick(7)
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", ["tiny-llama", "tiny-roberta"])
 @pytest.mark.parametrize(
     "slug",

@@ -1,4 +1,4 @@
-"""Every question of the course has one clear answer among several, and no exhibit opens with an example that denies its lesson."""
+"""Rules for a question of the course: one clear answer among several, and a step whose number says something."""
 
 from __future__ import annotations
 
@@ -7,14 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
-from exhibit_pages import drawn, said
-from lesson_numbers import EDGES, EXACT, MEANT, NONE, NUMBERS
+from lesson_numbers import EDGES, EXACT, MEANT, NONE
 
-from core.maths import softmax
-from viz.shell import pages
-from viz.widgets import exhibit_parts, quiz
-from viz.workspace.what_if import page, views
+from viz.widgets import quiz
 
 FIGURE = r"([−-]?\d[\d,]*(?:\.\d+)?(?:\s?·\s?10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?:\s?%)?)"
 
@@ -31,72 +26,6 @@ class Asked:
     near: float = 0.0
     unit: str = ""
     explanation: str = ""
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
-    """The questions of a page, each of them answered already: what follows the guess is drawn."""
-    found: list[Asked] = []
-
-    def choice(key: str, question: str, options: Any, answer: str, explanation: Any) -> bool:
-        found.append(
-            Asked(
-                "choice",
-                key,
-                question,
-                options,
-                answer,
-                explanation=explanation() if callable(explanation) else explanation,
-            )
-        )
-        return True
-
-    def number(
-        key: str,
-        question: str,
-        lo: float,
-        hi: float,
-        answer: float,
-        explanation: Any,
-        near: float,
-        unit: str = "",
-    ) -> bool:
-        found.append(Asked("number", key, question, (lo, hi), answer, near, unit))
-        return True
-
-    def touched(key: str, question: str, held: str, answer: str, explanation: Any) -> bool:
-        found.append(Asked("touched", key, question, (), answer))
-        return True
-
-    for name, stand_in in (("predict", choice), ("predict_number", number), ("predict_mark", touched)):
-        monkeypatch.setattr(exhibit_parts, name, stand_in)
-        monkeypatch.setattr(quiz, name, stand_in)
-    return found
-
-
-STEPS = [(entry.slug, step) for entry in pages.exhibits() for step in range(1, 1 + len(entry.steps))]
-
-
-@pytest.mark.quick(14)
-@pytest.mark.parametrize(("slug", "step"), STEPS, ids=lambda value: str(value))
-def test_a_step_asks_what_can_be_answered_and_opens_with_a_number_that_tells(
-    slug: str, step: int, asked: list[Asked]
-) -> None:
-    looking = {f"fold:{slug}.looking": True}
-    test = drawn(slug, {f"{slug}.step": str(step)}, looking)
-    assert not test.exception and "went wrong" not in said(test)
-    assert test.title[0].value == pages.find(slug).info.title
-    assert any(test.get(kind) for kind in ("plotly_chart", "vega_lite_chart", "bidi_component")), "a picture"
-    assert len(units(said(test))) <= 1, "one unit of information a page"
-    for each in asked:
-        assert each.question.strip().endswith((".", "?", "…", "gets", "…?", ")")), each.question
-        {"choice": one_of_several, "number": on_a_slider, "touched": to_be_touched}[each.kind](each)
-    tells(
-        f"{slug} {step}",
-        NUMBERS.get(slug, {}).get(step, ""),
-        said(test),
-        [each for each in asked if each.kind == "number" or isinstance(each.options, Mapping)],
-    )
 
 
 def units(told: str) -> set[str]:
@@ -193,23 +122,3 @@ def trivial(value: float, *, share: bool, all_of: float) -> bool:
     (True, True, True, False)
     """
     return value == 0 or (share and (quiz.tied(value, all_of) or abs(value) < 0.005 * all_of))
-
-
-def test_what_is_listed_is_there() -> None:
-    """No line of the tables speaks of a step that is gone, or both names a number and excuses a step."""
-    steps = {f"{slug} {step}" for slug, step in STEPS}
-    named = {f"{slug} {step}" for slug, lines in NUMBERS.items() for step in lines}
-    assert named | set(NONE) <= steps and not named & set(NONE)
-    assert all(reason for reason in (*NONE.values(), *MEANT.values(), *EXACT))
-
-
-def test_what_if_opens_with_a_ripple():
-    """The head it opens with is an early one: the words and the heads above it move, and what the model says falls."""
-    change = page.compute(page.Params())
-    assert change.place.layer <= change.before.model.config.n_layers // 3
-    moved = views.measure_changes(change).heads[change.place.kind]
-    assert (moved[change.place.layer + 1 :] > 0).all() and moved.max() > 0.01, moved
-    row = change.before.side.n_real - 1
-    before, after = (softmax(run.logits[row]) for run in (change.before, change.after))
-    top = int(before.argmax())
-    assert after[top] < 0.8 * before[top], (before[top], after[top])
