@@ -31,7 +31,7 @@ KINDS = (
     "text_area",
     "radio",
 )
-PLAIN = {"about": 23, "lecture_room": 2, "lessons": 65, "weighting": 2, "look": 8}
+PLAIN = {"about": 8, "lecture_room": 2, "lessons": 65, "weighting": 0, "look": 2}
 """How many strings of a page in the pseudo-language may still have plain words; a count may fall and may not rise."""
 WORD = re.compile(r"(?<![\w:/])[A-Za-z]{3,}(?![\w:/(])")
 DATA = re.compile(r"`[^`]*`|\$[^$]*\$|“[^”]*”|:[a-z_/]+(?:\[|:)|\]\([^)]*\)|<[^>]*>")

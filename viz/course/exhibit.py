@@ -39,13 +39,14 @@ from viz.course.kit.step import LATER, View
 from viz.course.sheets.kinds import KINDS, exercise_kinds_of_page
 from viz.exhibit_text import Text, read
 from viz.labels import SHEET, formulas
+from viz.languages import _, mark
 from viz.shell import errors, links
 from viz.widgets import engine_client, exhibit_parts, page_parts
 from viz.widgets.knobs import Knobs
 
 P = TypeVar("P", bound=Knobs)
 D = TypeVar("D")
-CHANGE = "Change it"
+CHANGE = mark("Change it")
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ class Exhibit(Generic[P, D]):
                     draw()
         with page_parts.fold(page_parts.EQUATION, f"{slug}.equation") as opened:
             if opened.open and not known:
-                st.text(LATER)
+                st.text(_(LATER))
             elif opened.open:
                 for key, values in folds.equations.items():
                     equation_view.show(key, f"{slug}.", values=values)
@@ -201,7 +202,7 @@ class Exhibit(Generic[P, D]):
                 if folds.aside:
                     folds.aside()
         page_parts.sources_fold(self.text.info, lambda: self._sources(said.errata, known))
-        table, arrays = (folds.table, folds.arrays) if known else ({"": [LATER]}, {})
+        table, arrays = (folds.table, folds.arrays) if known else ({"": [_(LATER)]}, {})
         page_parts.table_fold(table if callable(table) else lambda: pd.DataFrame(table), slug)
         page_parts.export_fold(
             lambda: {
@@ -214,12 +215,14 @@ class Exhibit(Generic[P, D]):
             with page_parts.fold(SHEET, f"{slug}.sheet") as opened:
                 if opened.open:
                     st.text(
-                        ". ".join(KINDS[kind].title for kind in kinds)
-                        + ": to work through by hand, computed as this exhibit computes; the solutions are a sheet of their own."
+                        _(
+                            "{kinds}: to work through by hand, computed as this exhibit computes; the solutions are a sheet of their own.",
+                            kinds=". ".join(KINDS[kind].title for kind in kinds),
+                        )
                     )
                     links.page_link(
                         "homework",
-                        "Make a sheet",
+                        _("Make a sheet"),
                         icon=":material/print:",
                         **{"homework.group": SHEET, "homework.kinds": ",".join(kinds)},
                     )
@@ -233,7 +236,7 @@ class Exhibit(Generic[P, D]):
 
             erratum_card.show(*errata)
         elif errata:
-            st.text(LATER)
+            st.text(_(LATER))
 
 
 def folds_of(view: View, known: bool) -> Folds:

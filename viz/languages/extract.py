@@ -15,13 +15,16 @@ KNOBS = ("pills", "segmented", "select", "select_slider", "slider", "number", "t
 """Functions of viz.widgets.knobs that declare a control of an exhibit, its label first."""
 CHAPTERS = ("viz/course/why/",)
 """Chapters whose controls the catalogues have so far."""
+SENTENCES = "Sentences"
+"""The class whose texts a picture says of a touched word (viz.instruments.words)."""
 HTML_NAME = "_HTML"
 """The constant of a module with the HTML of its component."""
 PAGE_FIELDS = ("title", "claim", "activity")
 """Fields of a `Page`, which are read without running its file (viz.shell.pages)."""
 ATTRIBUTES = ("title", "aria-label", "placeholder")
-OF_CORE = "core/data/corpora.py"
-"""The file of `core` with descriptions of what models read, which pages show beside the box for a text."""
+OF_CORE = ("core/data/corpora.py", "core/analysis/heads/habits.py")
+"""Files of `core` with words that pages show: descriptions of what models read, and names of what heads attend to."""
+HABITS = "HABIT_NAMES"
 COMPONENTS = ("viz/shell/", "viz/workspace/")
 """Folders whose HTML and scripts are those of components with `ScriptWords`."""
 _SAY = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"[,)]')
@@ -38,7 +41,7 @@ class Message:
 def messages(root: Path = ROOT) -> dict[str, Message]:
     """Return all messages of `viz`, by their English, in the order of files and lines."""
     found: dict[str, Message] = {}
-    for path in [*sorted((root / "viz").rglob("*")), root / OF_CORE]:
+    for path in [*sorted((root / "viz").rglob("*")), *(root / name for name in OF_CORE)]:
         name = path.relative_to(root).as_posix()
         if path.suffix not in _READERS or (path.suffix != ".py" and not name.startswith(COMPONENTS)):
             continue
@@ -60,13 +63,22 @@ def python_messages(source: str) -> Iterator[tuple[str, str]]:
     [('Close', ''), ('{n} step', '{n} steps'), ('Look', '')]
     """
     declares = "from viz.widgets.knobs import" in source
-    if not declares and not re.search(r"\b(_|mark|ngettext|Page|ScriptWords|TextDescription)\(", source):
+    if (
+        not declares
+        and HABITS not in source
+        and not re.search(r"\b(_|mark|ngettext|Page|ScriptWords|TextDescription|Sentences)\(", source)
+    ):
         return
     for node in _in_order(ast.parse(source)):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == HTML_NAME:
             parts = (each.value for each in ast.walk(node.value) if isinstance(each, ast.Constant))
             markup = "".join(part for part in parts if isinstance(part, str) and "<" in part)
             yield from _plain(html_messages(markup))
+        elif isinstance(node, ast.ClassDef) and node.name == SENTENCES:
+            defaults = (each.value for each in node.body if isinstance(each, ast.AnnAssign))
+            yield from _plain([str(each.value) for each in defaults if isinstance(each, ast.Constant)])
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == HABITS:
+            yield from _plain(list(ast.literal_eval(node.value).values()))
         if not isinstance(node, ast.Call):
             continue
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
@@ -84,12 +96,9 @@ def python_messages(source: str) -> Iterator[tuple[str, str]]:
             yield first[0], ""
         for keyword in node.keywords:
             value = keyword.value
-            if (
-                name == "Page"
-                and keyword.arg in PAGE_FIELDS
-                and isinstance(value, ast.Constant)
-                and value.value
-            ):
+            if not isinstance(value, ast.Constant) or not value.value:
+                continue
+            if name == SENTENCES or (name == "Page" and keyword.arg in PAGE_FIELDS):
                 yield str(value.value), ""
 
 

@@ -255,7 +255,7 @@ def sentence(
     examples: ValueOrFunction = (),
     *,
     model: ValueOrFunction = "",
-    most: str = "",
+    most: str | Callable[[], str] = "",
     drops: Sequence[str] = (),
     placeholder: ValueOrFunction = PLACEHOLDER,
     quiet: ValueOrFunction = False,
@@ -278,7 +278,7 @@ def sentence(
                 placeholder=_label(placeholder, params),
                 drops=tuple(map(names, drops)),
                 model=_resolve(model, params),
-                most=most,
+                most=most() if callable(most) else most,
             )
             if offered:
                 controls.preset_row(offered, name, opening)

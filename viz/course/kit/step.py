@@ -32,11 +32,12 @@ from viz.course.kit.question import StepQuestion
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import literal
+from viz.languages import mark
 from viz.number_text import signed
 from viz.widgets import exhibit_parts, page_parts
 
 COVERED = "Comes after your guess."
-LATER = "Guess first: the numbers would give the answer away."
+LATER = mark("Guess first: the numbers would give the answer away.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 // What the controls say now, and how much of all weight the lines show.
 
-import { css, percent, rgb, sharp } from "../kit/common.js";
+import { css, inPercent, percent, rgb, sharp } from "../kit/common.js";
 import { SIDES } from "./place.js";
 
 const pressed = (button, on) => button.setAttribute("aria-pressed", String(on));
@@ -44,7 +44,7 @@ export function fold(view) {
 }
 
 /** A share with one digit where it is small: 0.0157 -> "1.6%". */
-const exact = (share) => (share > 0 && share < 0.1 ? `${Number((share * 100).toFixed(1))}%` : percent(share));
+const exact = (share) => (share > 0 && share < 0.1 ? inPercent(Number((share * 100).toFixed(1))) : percent(share));
 
 /** Shares of one whole, in tenths of a per cent that add up to what all of them do: [0.9774, 0.0226] -> ["97.7%", "2.3%"]. */
 function sharesOf(parts) {

@@ -24,12 +24,19 @@ export function cut(text, most) {
   return parts.length <= most ? text : parts.slice(0, most - 1).map((p) => p.segment).join("") + "\u2026";
 }
 
+const ENGLISH = { percent: "%", over: "over", under: "under", nan: "not a number" };
+/** How the page's language writes numbers (stage.py); English where no page says it. */
+const written = () => globalThis.atlasNumbers ?? ENGLISH;
+
+/** A number in per cent with its sign: 12.5 -> "12.5%". */
+export const inPercent = (number) => `${number}${written().percent}`;
+
 /** 0.9812 -> "98%"; what is not quite all or not quite nothing says so. */
 export function percent(weight) {
-  if (!Number.isFinite(weight)) return "not a number";
-  if (weight > 0.995 && weight < 1) return "over 99%";
-  if (weight > 0 && weight < 0.005) return "under 1%";
-  return `${Math.round(weight * 100)}%`;
+  if (!Number.isFinite(weight)) return written().nan;
+  if (weight > 0.995 && weight < 1) return `${written().over} ${inPercent(99)}`;
+  if (weight > 0 && weight < 0.005) return `${written().under} ${inPercent(1)}`;
+  return inPercent(Math.round(weight * 100));
 }
 
 export function make(tag, className, parent, text) {

@@ -1,6 +1,6 @@
 // Vectors in the plane to drag or to walk: a query among keys with the weights it gives and the mix of the values; or words that are added.
 
-import { eventId, keepDrawn, leftBelow, make, readTheme, sharp, speak, visible } from "../kit/common.js";
+import { eventId, inPercent, keepDrawn, leftBelow, make, readTheme, sharp, speak, visible } from "../kit/common.js";
 import { saveMenu } from "../kit/save/save.js";
 import { button, drawing, hold, status } from "../kit/shell.js";
 import { paintBoard } from "./paint.js";
@@ -11,7 +11,7 @@ const STEP = 0.1, PAUSE = 350;    // of an arrow key; milliseconds after the las
 const NARROW = 310;               // pixels of a board where boards stand one under the other: the table below it has to be in view
 const within = (v, limit) => Math.round(Math.min(limit, Math.max(-limit, v)) * 100) / 100;
 /** 0.8404 -> "84%", 0.0042 -> "0.4%": as viz.labels.percent writes it. */
-const portion = (v) => (v >= 0.0995 ? `${(100 * v).toFixed(0)}%` : v >= 0.0005 ? `${(100 * v).toFixed(1)}%` : "<0.1%");
+const portion = (v) => (v >= 0.0995 ? inPercent((100 * v).toFixed(0)) : v >= 0.0005 ? inPercent((100 * v).toFixed(1)) : `<${inPercent(0.1)}`);
 
 export function build(root) {
   root.classList.add("plane");

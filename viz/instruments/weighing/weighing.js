@@ -1,6 +1,6 @@
 // Words to weigh: a slider each, the softmax of all of them as shading, words that weigh too little vanish.
 
-import { css, inkOn, keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
+import { css, inkOn, inPercent, keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
 import { saveMenu } from "../kit/save/save.js";
 import { group, shell, status } from "../kit/shell.js";
 
@@ -65,7 +65,7 @@ function shade(view) {
     const colour = theme.sequential[Math.round(255 * share[i])], gone = head.threshold !== null && share[i] < head.threshold;
     one.text.style.background = css(colour);
     one.text.style.color = inkOn(colour, theme);
-    one.share.textContent = `${(100 * share[i]).toFixed(1)}%`;
+    one.share.textContent = inPercent((100 * share[i]).toFixed(1));
     one.number.textContent = raw[i].toFixed(1);
     one.slider.setAttribute("aria-valuetext", `${raw[i].toFixed(1)}, weight ${(100 * share[i]).toFixed(1)} percent`);
     one.box.classList.toggle("gone", gone);

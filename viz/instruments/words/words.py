@@ -21,6 +21,7 @@ from viz.instruments.kit.forms import Layer
 from viz.instruments.kit.head_stack import HeadContext
 from viz.instruments.kit.payload import OVERHEAD, Packet, Places, as_allowed, as_matrix, as_places, labels
 from viz.instruments.kit.spec import Spec, as_function
+from viz.languages import _
 
 WORDS = Instrument("attention_atlas_words", "words/words")
 STEADY = (
@@ -171,14 +172,17 @@ class Words(Spec):
             raise ValueError(
                 f"{len(drawn)} words for {len(key_words)} keys: in one row each key is a drawn word"
             )
-        words = labels([word for word, _ in drawn], len(drawn), "target")
+        words = labels([word for word, row in drawn], len(drawn), "target")
         packet = Packet(
             {
                 "keys": key_words,
                 "words": None if words == key_words else words,
-                "rows": [row for _, row in drawn],
+                "rows": [row for word, row in drawn],
                 "start": start(matrix, may, drawn, len(key_words), self.selected, layout),
-                "say": asdict(self.say or (READING if self.reading else WRITING)),
+                "say": {
+                    name: _(text)
+                    for name, text in asdict(self.say or (READING if self.reading else WRITING)).items()
+                },
                 "names": list(self.names),
                 "special": as_places(self.special),
                 "after": [[one.word, one.chance] for one in self.after],

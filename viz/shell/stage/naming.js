@@ -13,7 +13,8 @@ function nameAll() {
     const open = String(word.querySelector("[data-testid=stIconMaterial]")?.textContent.includes("_up"));
     if (word.getAttribute("aria-expanded") !== open) word.setAttribute("aria-expanded", open);
   }
-  document.querySelector('[data-testid="stExpandSidebarButton"]:not([aria-label="Menu"])')?.setAttribute("aria-label", "Menu");
+  const opener = document.querySelector('[data-testid="stExpandSidebarButton"]');
+  if (opener && opener.ariaLabel !== say("Menu")) opener.dataset.menu = opener.ariaLabel = say("Menu");
   for (const drawing of document.querySelectorAll('[data-testid="stVegaLiteChart"] > svg:not([aria-hidden])')) drawing.setAttribute("aria-hidden", "true");
   for (const asked of document.querySelectorAll('[class*="st-key-asked-"]:not([aria-live])')) {
     asked.setAttribute("aria-live", "polite");

@@ -126,6 +126,7 @@ function rail(parentElement, arrows, entries) {
 export default function ({ parentElement, data, setTriggerValue }) {
   document.documentElement.lang = data?.lang ?? "en";
   document.documentElement.dir = data?.dir ?? "ltr";
+  globalThis.atlasNumbers = data?.numbers;   // for the pictures (common.js)
   speak(parentElement, data?.words);
   globalThis.atlasLink = true;   // a picture on this page has an address (copies.js)
   calmHistory();

@@ -85,7 +85,10 @@ def stage(entry: Entry) -> Iterator[None]:
 def _language() -> dict[str, Any]:
     """Return the language for the browser, whose page is in English without it."""
     now = current()
-    return {} if now is ENGLISH else {"lang": now.code, "dir": now.direction, **_WORDS.data()}
+    if now is ENGLISH:
+        return {}
+    numbers = {"percent": now.percent, "over": _("over"), "under": _("under"), "nan": _("not a number")}
+    return {"lang": now.code, "dir": now.direction, "numbers": numbers, **_WORDS.data()}
 
 
 def _leave() -> None:

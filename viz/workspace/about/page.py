@@ -94,45 +94,60 @@ def page() -> None:
     made = compute()
     left, right = st.columns(2, gap="large")
     with left:
-        st.header("Three promises", anchor=False)
+        st.header(_("Three promises"), anchor=False)
         st.markdown(
-            "- **Every number is true.** It comes from the tensors of the run in front of you. Of a training, a model card or a published paper it is a recorded number, and the page says so.\n"
-            "- **It works in a locked-down room.** Models and fonts ship with it; nothing is fetched"
-            f"{', except models of the Hub that a visitor asks for by name' if limits.allows_hub() else ''}.\n"
-            "- **It is instant.** A look costs one frame, a new sentence a fraction of a second."
+            _(
+                "- **Every number is true.** It comes from the tensors of the run in front of you. Of a training, a model card or a published paper it is a recorded number, and the page says so.\n"
+                "- **It works in a locked-down room.** Models and fonts ship with it; nothing is fetched{except_hub}.\n"
+                "- **It is instant.** A look costs one frame, a new sentence a fraction of a second.",
+                except_hub=_(", except models of the Hub that a visitor asks for by name")
+                if limits.allows_hub()
+                else "",
+            )
         )
-        st.header("What is kept about you", anchor=False)
+        st.header(_("What is kept about you"), anchor=False)
         st.markdown(
-            "Nothing on disk: no account, no tracking, no usage statistics; a model that you upload lies in a temporary folder as long as "
-            "you are here. What you type goes to the server "
-            "you opened and to nobody else; it stays in its memory while your tab is open, and computed "
-            "pictures stay there until newer ones take their place. Your text is in the address bar, so that "
-            "a link shows the same view: share the link and you share the text."
+            _(
+                "Nothing on disk: no account, no tracking, no usage statistics; a model that you upload lies in a temporary folder as long as "
+                "you are here. What you type goes to the server "
+                "you opened and to nobody else; it stays in its memory while your tab is open, and computed "
+                "pictures stay there until newer ones take their place. Your text is in the address bar, so that "
+                "a link shows the same view: share the link and you share the text."
+            )
         )
         with st.container(horizontal=True):
             links.page_link("privacy", _("Privacy in full"))
             links.page_link("accessibility", _("Accessibility"))
     with right:
-        st.header("How to cite", anchor=False)
+        st.header(_("How to cite"), anchor=False)
         st.code(CITE.format(version=made.version), language="bibtex", wrap_lines=True)
-        st.header("Licence", anchor=False)
+        st.header(_("Licence"), anchor=False)
         st.markdown(
-            f"Version {made.version}. The code and the shipped weights are under the Apache License 2.0; "
-            "the training text itself is not part of this program."
+            _(
+                "Version {version}. The code and the shipped weights are under the Apache License 2.0; the training text itself is not part of this program.",
+                version=made.version,
+            )
         )
-    st.header("This server", anchor=False)
+    st.header(_("This server"), anchor=False)
     for line in running():
         st.markdown(literal(line))
-    st.header("What the models have read", anchor=False)
+    st.header(_("What the models have read"), anchor=False)
     st.markdown(
-        "The translators were also trained on a phrasebook of everyday English-Spanish pairs, written for this project."
+        _(
+            "The translators were also trained on a phrasebook of everyday English-Spanish pairs, written for this project."
+        )
     )
     for attribution, models in made.sources:
         st.markdown(f"{literal(attribution)} :gray[{literal(', '.join(models))}]")
-    st.header("What it is built with", anchor=False)
-    st.table(pd.DataFrame(made.libraries, columns=["Library", "Version", "Licence"]).set_index("Library"))
-    fonts = "; ".join(f"**{name}** ({who}, [licence](app/static/{file}))" for name, who, file in FONTS)
-    st.markdown(f"Fonts, all under the SIL Open Font License 1.1: {fonts}.")
+    st.header(_("What it is built with"), anchor=False)
+    st.table(
+        pd.DataFrame(made.libraries, columns=[_("Library"), _("Version"), _("Licence")]).set_index(
+            _("Library")
+        )
+    )
+    licence = _("licence")
+    fonts = "; ".join(f"**{name}** ({who}, [{licence}](app/static/{file}))" for name, who, file in FONTS)
+    st.markdown(_("Fonts, all under the SIL Open Font License 1.1: {fonts}.", fonts=fonts))
 
 
 def _choose_language() -> None:
@@ -141,7 +156,7 @@ def _choose_language() -> None:
     if current() is not ENGLISH:
         st.caption(
             _(
-                "Translated so far: menus, questions, notices. The rest is in English, and each model reads its own language."
+                "Translated so far: menus, questions, notices, the first page, and the first exhibit of the course. The rest is in English, and each model reads its own language."
             )
         )
 
@@ -149,19 +164,32 @@ def _choose_language() -> None:
 def running() -> list[str]:
     """Return the state of the server: what did not come up, its open files and its memory, with their limits."""
     came = start.REPORT
-    lines = [f"Not everything came up: {problem}" for problem in (came.problem, *came.failures) if problem]
+    lines = [
+        _("Not everything came up: {problem}", problem=problem)
+        for problem in (came.problem, *came.failures)
+        if problem
+    ]
     lines += (
-        [] if came.over else ["Some models and pages are still being loaded; what you open is loaded first."]
+        []
+        if came.over
+        else [_("Some models and pages are still being loaded; what you open is loaded first.")]
     )
     if most := limits.file_limit():
         lines.append(
-            f"It may have {most:,} files open and has {limits.open_files():,}; a visitor takes about four. Near the limit nobody new is let in, and those inside stay."
+            _(
+                "It may have {most:,} files open and has {n:,}; a visitor takes about four. Near the limit nobody new is let in, and those inside stay.",
+                most=most,
+                n=limits.open_files(),
+            )
         )
     if now := limits.memory_in_use():
         cap = limits.memory_limit()
         lines.append(
-            f"It uses {megabytes(now)} of memory"
-            + (f" of {cap / 2**20:,.0f}." if cap else f"; {limits.VARIABLE} can set a limit.")
+            _("It uses {now} of memory of {cap:,.0f}.", now=megabytes(now), cap=cap / 2**20)
+            if cap
+            else _(
+                "It uses {now} of memory; {name} can set a limit.", now=megabytes(now), name=limits.VARIABLE
+            )
         )
     return lines
 

@@ -8,12 +8,13 @@ import streamlit as st
 from core.run import Run
 from viz.instruments.qkv.of_run import has_queries_and_keys, sequence_of
 from viz.instruments.words.words import start
+from viz.languages import _, mark
 from viz.shell import errors, state
 from viz.workspace.look import cell
 from viz.workspace.shared.attention_kinds import crosses, layout
 from viz.workspace.shared.head_ref import HeadRef, attention_of, target_words
 
-QUESTION = "What is a query, a key, a value?"
+QUESTION = mark("What is a query, a key, a value?")
 OPEN = "look.minute"
 """The name in the link; "1" while the sequence is open."""
 
@@ -23,14 +24,14 @@ def button(run: Run, place: HeadRef) -> None:
     if not has_queries_and_keys(run, place.kind):
         return
     st.button(
-        QUESTION,
+        _(QUESTION),
         key="look.minute.open",
         icon=":material/play_circle:",
         type="tertiary",
         on_click=lambda: state.write(**{OPEN: "1"}),
     )
     if state.read(OPEN, "", state.one_of(("", "1"))):
-        _dialog(run, place)
+        st.dialog(_(QUESTION), width="large", on_dismiss=_close)(_dialog)(run, place)
 
 
 def touched_token(run: Run, place: HeadRef) -> int:
@@ -51,7 +52,10 @@ def touched_token(run: Run, place: HeadRef) -> int:
     return tokens[int(np.argmax(np.nan_to_num(pattern[tokens]).max(1)))]
 
 
-@st.dialog(QUESTION, width="large", on_dismiss=lambda: state.write(**{OPEN: None}))
+def _close() -> None:
+    state.write(**{OPEN: None})
+
+
 def _dialog(run: Run, place: HeadRef) -> None:
     with errors.guard():
         query = touched_token(run, place)

@@ -11,6 +11,7 @@ from core.decoding.prompt import continuation
 from core.run import Run
 from viz.instruments.words.words import After, touched_continuation
 from viz.labels import literal, percent, visible
+from viz.languages import _, mark
 from viz.shell import links, state
 from viz.shell.selection import Selection
 from viz.widgets import controls, engine_client
@@ -62,7 +63,7 @@ def show(selection: Selection, run: Run, steps: tuple[Step, ...]) -> None:
     key = f"look.next:{run.side.text}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="look.next"):
         st.pills(
-            "Next token, with its probability: choose one to write it",
+            _("Next token, with its probability: choose one to write it"),
             list(offered),
             key=key,
             on_change=_choose,
@@ -71,24 +72,26 @@ def show(selection: Selection, run: Run, steps: tuple[Step, ...]) -> None:
             label_visibility="collapsed",
         )
         with st.popover(
-            f"Temperature {state.read(TEMPERATURE, 0.0, state.real_number(0, 2)):g}",
+            _("Temperature {value:g}", value=state.read(TEMPERATURE, 0.0, state.real_number(0, 2))),
             icon=":material/thermostat:",
             type="tertiary",
         ):
             controls.slider(
-                "Temperature",
+                _("Temperature"),
                 0.0,
                 2.0,
                 TEMPERATURE,
                 0.0,
                 0.1,
-                help="0 is greedy: always the most probable token. Above 0 tokens are sampled, from logits divided by it before the softmax: higher is more random.",
+                help=_(
+                    "0 is greedy: always the most probable token. Above 0 tokens are sampled, from logits divided by it before the softmax: higher is more random."
+                ),
             )
             if first.filters or _how()["temperature"]:
-                controls.seed_input(SEED, 1, label="Seed", next_label="Sample again")
+                controls.seed_input(SEED, 1, label=mark("Seed"), next_label=mark("Sample again"))
         links.page_link(
             "decode",
-            "Watch it write in Decode",
+            _("Watch it write in Decode"),
             icon=":material/arrow_forward:",
             **{f"decode.{name}": value for name, value in _how().items()},
             **{"decode.n": len(steps)},

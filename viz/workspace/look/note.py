@@ -11,6 +11,7 @@ from core.analysis.preset_checks import check_preset
 from core.data.texts import Preset
 from core.run import Run
 from viz.labels import literal, shorten
+from viz.languages import _
 from viz.shell import state
 from viz.shell.selection import Selection
 from viz.workspace.shared import presets
@@ -30,14 +31,14 @@ def show(selection: Selection, run: Run, *, side: Literal["left", "center"]) -> 
             st.markdown(f":gray[{literal(row.note)}]", width="content")
         if given:
             st.button(
-                "This translation was given. Show the model's own",
+                _("This translation was given. Show the model's own"),
                 type="tertiary",
                 icon=":material/translate:",
                 on_click=lambda: state.write(target=None),
             )
         elif row and spec.has_source and run.target_text != row.second:
             st.button(
-                f"Read “{literal(shorten(row.second, 60))}” instead",
+                _("Read “{second}” instead", second=literal(shorten(row.second, 60))),
                 type="tertiary",
                 icon=":material/translate:",
                 on_click=lambda: state.write(target=row.second),
@@ -49,4 +50,4 @@ def _failed(row: Preset | None, run: Run) -> str:
     if unfinished := unfinished_note(run):
         return unfinished
     found = check_preset(row, run) if row else None
-    return f"A telling error: {found.summary}" if found and not found.passed else ""
+    return _("A telling error: {summary}", summary=found.summary) if found and not found.passed else ""

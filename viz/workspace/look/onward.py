@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.run import Run
 from viz.instruments.picture import patches
+from viz.languages import _
 from viz.shell import links, pages
 from viz.shell.pages import Chapter
 from viz.shell.selection import Selection
@@ -28,10 +29,10 @@ def onward(selection: Selection, run: Run, place: HeadRef, how: str = "one") -> 
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="look.onward"):
         if "what_if" in here:
             links.page_link(
-                "what_if", "Switch this head off", icon=":material/power_settings_new:", **{EDITS: OFF}
+                "what_if", _("Switch this head off"), icon=":material/power_settings_new:", **{EDITS: OFF}
             )
         if "find" in here:
-            links.page_link("find", "Heads like this one", icon=":material/search:")
+            links.page_link("find", _("Heads like this one"), icon=":material/search:")
         pins.pin_button(view(selection, place, how), key="look.pin")
 
 
@@ -47,10 +48,10 @@ def course(selection: Selection, run: Run) -> None:
     )
     slug, title, query = pages.exhibits(chapter)[0].slug, chapter.title, {"text": text}
     if spec.sentences:
-        slug, title, query = READER, "words, sentences", {f"{READER}.text": text}
+        slug, title, query = READER, _("words, sentences"), {f"{READER}.text": text}
     elif patches.reads_patches(run.model):
-        slug, title, query = SEER, "a picture as a sentence of patches", {f"{SEER}.own": text}
-    links.page_link(slug, f"Open the course: {title}", icon=":material/school:", **query)
+        slug, title, query = SEER, _("a picture as a sentence of patches"), {f"{SEER}.own": text}
+    links.page_link(slug, _("Open the course: {title}", title=title), icon=":material/school:", **query)
 
 
 def view(selection: Selection, place: HeadRef, how: str = "one") -> View:

@@ -17,7 +17,8 @@ from viz.instruments.kit.head_stack import HEAD, LAYER
 from viz.instruments.kit.picture import lines as python_lines
 from viz.instruments.picture import patches
 from viz.labels import head_name
-from viz.shell import errors, links, notices, state
+from viz.languages import _, mark
+from viz.shell import errors, language, links, notices, state
 from viz.shell.page_buttons import draw_page_buttons
 from viz.shell.pages import Cite, Page
 from viz.shell.selection import Selection, announce_selection
@@ -49,7 +50,7 @@ PAGE = Page(
     ),
     menu="top",
 )
-EMPTY = f"{input_box.EMPTY.removesuffix('.')}: the model reads it at once."
+EMPTY = mark("Type a sentence above and press Enter: the model reads it at once.")
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,18 @@ def compute(p: Selection) -> Looking:
 def page() -> None:
     with st.container(key="look-claim"):
         claim = st.empty()
-        claim.title(PAGE.claim, anchor=False)
+        claim.title(_(PAGE.claim), anchor=False)
     notices.reserve_notice_area()
     selection = input_box.choose("look", Params.model, drops=("target",), first_screen=True, empty=EMPTY)
     if selection is not None:
         if patches.reads_patches(model_run.open_model(selection.model)):
-            claim.title(PAGE.claim.replace("word", "patch"), anchor=False)
+            claim.title(_("Attention: where a model looks. Touch a patch."), anchor=False)
         _picture(selection)
-    with st.container(horizontal_alignment="right"):
+    with st.container(
+        horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="look-foot"
+    ):
+        if not (state.presenting() or state.embedded()):
+            language.draw_suggestion()
         draw_page_buttons()
 
 
@@ -133,14 +138,20 @@ def _no_attention(run: Run) -> None:
     if run.source is not None:
         one_vector.show(run.source.text, run.target_text or "")
         st.text(
-            f"{name} has no attention to look at: one vector carries the whole sentence from the encoder to the decoder."
+            _(
+                "{name} has no attention to look at: one vector carries the whole sentence from the encoder to the decoder.",
+                name=name,
+            )
         )
         return
     st.text(
-        f"{name} has no attention to look at: what reaches a position comes through its convolutions. "
-        f"After this text it predicts “{top_predictions(run, run.side.n_real - 1, 1)[0][0]}”."
+        _(
+            "{name} has no attention to look at: what reaches a position comes through its convolutions. After this text it predicts “{token}”.",
+            name=name,
+            token=top_predictions(run, run.side.n_real - 1, 1)[0][0],
+        )
     )
-    links.page_link("decode", "Watch it write in Decode")
+    links.page_link("decode", _("Watch it write in Decode"))
 
 
 def _above(selection: Selection, data: Looking, place: HeadRef, view: str, several: bool) -> None:
@@ -204,7 +215,7 @@ def _words(selection: Selection, run: Run, place: HeadRef, view: str, steps: tup
         reading=not crossing,
         say=attention_kinds.sentence_templates(run, place.kind),
         special=attention.special_positions,
-        names=("reads", "writes") if crossing else ("", ""),
+        names=(_("reads"), _("writes")) if crossing else ("", ""),
         url="look.word",
         height=320 if view == "full" else None,
         group=head_ref.GROUP,
@@ -221,13 +232,15 @@ def _buttons(selection: Selection, run: Run, place: HeadRef, view: str, several:
     ):
         if several:
             st.button(
-                "Hide the other heads" if view == "heads" else "See all heads",
+                _("Hide the other heads") if view == "heads" else _("See all heads"),
                 icon=":material/grid_view:",
                 on_click=lambda: state.write(view=None if view == "heads" else "heads"),
             )
         with st.container(key="leads-to-sum", width="content"):
             st.button(
-                "How is it computed?", icon=":material/calculate:", on_click=lambda: state.write(view="full")
+                _("How is it computed?"),
+                icon=":material/calculate:",
+                on_click=lambda: state.write(view="full"),
             )
         onward.course(selection, run)
         first_minute.button(run, place)

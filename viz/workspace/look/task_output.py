@@ -12,6 +12,7 @@ from core.maths import sigmoid
 from core.run import Run
 from viz.instruments.picture import patches
 from viz.labels import literal, percent
+from viz.languages import _
 
 MOST, NAMED, WORDS = 6, 10, 60
 """Unknown words, classes, and words with tags that are named."""
@@ -36,18 +37,39 @@ def classes(run: Run) -> None:
     strange = unknown_words(run) if run.model.spec.sentences else ()
     if strange:
         listed = ", ".join(f"“{literal(word)}”" for word in strange[:MOST])
-        more = f" and {len(strange) - MOST} more" if len(strange) > MOST else ""
+        more = _(" and {n} more", n=len(strange) - MOST) if len(strange) > MOST else ""
         st.caption(
-            f"Not in its list of words, and read as one unknown word: {listed}{more}.", width="content"
+            _(
+                "Not in its list of words, and read as one unknown word: {listed}{more}.",
+                listed=listed,
+                more=more,
+            ),
+            width="content",
         )
     if run.model.head is not None and run.model.head.several:
         st.markdown(
-            f"Each class by itself (several may hold): **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]",
+            _(
+                "Each class by itself (several may hold): **{best}** :gray[:small[{others}]]",
+                best=said[0],
+                others=" · ".join(said[1:]),
+            ),
             width="content",
         )
         return
     st.markdown(
-        f"It classifies the {'picture' if patches.reads_patches(run.model) else 'text'} as **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]",
+        (
+            _(
+                "It classifies the picture as **{best}** :gray[:small[{others}]]",
+                best=said[0],
+                others=" · ".join(said[1:]),
+            )
+            if patches.reads_patches(run.model)
+            else _(
+                "It classifies the text as **{best}** :gray[:small[{others}]]",
+                best=said[0],
+                others=" · ".join(said[1:]),
+            )
+        ),
         width="content",
     )
 
@@ -56,8 +78,12 @@ def score(run: Run) -> None:
     """Draw the one number of a reranker or a regression, and its value as a probability."""
     value = float(run.score[0])
     st.markdown(
-        f"Its score of {'the two texts' if run.side.pair else 'the text'}: **{value:.3f}** "
-        f":gray[:small[as a probability, where it was trained to be one (sigmoid): {percent(sigmoid(run.score)[0])}]]",
+        _(
+            "Its score of {texts}: **{score:.3f}** :gray[:small[as a probability, where it was trained to be one (sigmoid): {share}]]",
+            texts=_("the two texts") if run.side.pair else _("the text"),
+            score=value,
+            share=percent(sigmoid(run.score)[0]),
+        ),
         width="content",
     )
 
@@ -71,15 +97,15 @@ def tags(run: Run) -> None:
         else f"**{literal(each.word)}** :small[{literal(each.tag)} {percent(each.chance)}]"
         for each in words[:WORDS]
     ]
-    more = f" … and {len(words) - WORDS:,} words more" if len(words) > WORDS else ""
-    st.markdown(f"Its tags: {' · '.join(shown)}{more}", width="content")
+    more = _(" … and {n:,} words more", n=len(words) - WORDS) if len(words) > WORDS else ""
+    st.markdown(_("Its tags: {shown}{more}", shown=" · ".join(shown), more=more), width="content")
 
 
 def answer(run: Run) -> None:
     """Draw the span of the answer, with the probabilities of both ends."""
     found = answer_span(run)
     if found is None:
-        st.markdown("There is no word in which it could find an answer.", width="content")
+        st.markdown(_("There is no word in which it could find an answer."), width="content")
         return
     where = (
         ""
@@ -87,8 +113,13 @@ def answer(run: Run) -> None:
         else " :gray[:small[in one text; it was trained with a question before it]]"
     )
     st.markdown(
-        f"The answer it marks: **{literal(found.text)}** :gray[:small[begins there {percent(found.begins)} · "
-        f"ends there {percent(found.ends)}]]{where}",
+        _(
+            "The answer it marks: **{text}** :gray[:small[begins there {begins} · ends there {ends}]]{where}",
+            text=literal(found.text),
+            begins=percent(found.begins),
+            ends=percent(found.ends),
+            where=where,
+        ),
         width="content",
     )
 

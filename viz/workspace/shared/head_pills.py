@@ -12,6 +12,7 @@ from core.analysis.heads.evidence import TESTS
 from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
 from core.glossary import term
 from core.run import Run
+from viz.languages import _
 from viz.shell import state
 from viz.widgets import input_hints
 from viz.workspace.shared.attention_kinds import RANK, crosses
@@ -76,9 +77,9 @@ def draw_pills(measured: Mapping[str, HeadHabits], now: HeadRef, run: Run | None
         gap="small",
         key="look.heads",
     ):
-        st.markdown(":gray[:small[Heads]]", help=explain_names(measured, shown), width="content")
+        st.markdown(f":gray[:small[{_('Heads')}]]", help=explain_names(measured, shown), width="content")
         st.pills(
-            "Heads, by what they do",
+            _("Heads, by what they do"),
             list(shown),
             key=key,
             default=[now],
@@ -86,7 +87,7 @@ def draw_pills(measured: Mapping[str, HeadHabits], now: HeadRef, run: Run | None
             label_visibility="collapsed",
             width="content",
             format_func={
-                place: f"{habit} :gray[:small[{head_label(place, measured)}]]"
+                place: f"{_(habit)} :gray[:small[{head_label(place, measured)}]]"
                 for place, habit in shown.items()
             }.__getitem__,
             on_change=_store,
@@ -97,8 +98,9 @@ def draw_pills(measured: Mapping[str, HeadHabits], now: HeadRef, run: Run | None
 def explain_names(measured: Mapping[str, HeadHabits], heads: Collection[HeadRef]) -> str:
     """Return Markdown that explains the word head, as in the glossary, and the test behind the name of each of these heads."""
     found = {measured[place.kind].habit(place.layer, place.head): place for place in heads}
-    names = "".join(f"\n- **{HABIT_NAMES[habit]}**: {TESTS[habit]}" for habit in found if habit in TESTS)
-    return f"{term('head').sentence}\n\nThe names say what a head did in a test, on sentences of ours:{names}"
+    names = "".join(f"\n- **{_(HABIT_NAMES[habit])}**: {TESTS[habit]}" for habit in found if habit in TESTS)
+    about = _("The names say what a head did in a test, on sentences of ours:")
+    return f"{term('head').sentence}\n\n{about}{names}"
 
 
 def _store(key: str) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.model import Model
 from viz.instruments.picture import patches
+from viz.languages import _, mark
 from viz.shell import selection, state
 from viz.shell.selection import Selection
 from viz.widgets import controls, doodle
@@ -17,7 +18,7 @@ from viz.workspace.shared.tasks import Task
 
 CANVAS = 168
 """Pixels of the canvas: a finger has room on it, and the page's own picture, below it, is seen at once."""
-EMPTY = "Type a sentence above and press Enter."
+EMPTY = mark("Type a sentence above and press Enter.")
 Limit = Callable[[Model, str], str]
 """The part of a text that a page reads."""
 
@@ -26,8 +27,8 @@ def choose(
     slug: str,
     model: str,
     *,
-    opening: Callable[[Model, Task], Task] = lambda _, task: task,
-    lacks: Callable[[Model], str] = lambda _: "",
+    opening: Callable[[Model, Task], Task] = lambda model, task: task,
+    lacks: Callable[[Model], str] = lambda model: "",
     carries: Sequence[str] = (),
     reads: Collection[str] | None = None,
     drops: Sequence[str] = (),
@@ -62,7 +63,7 @@ def choose(
     if reads is not None:
         reading_hints.show_left_out(reader, reads)
     if limit and not text.strip():
-        st.text(empty)
+        st.text(_(empty))
         return None
     read = blank.read_by(reader, text)
     reading_hints.show_note(reader, read)
@@ -78,8 +79,8 @@ def _box(model: Model, task: Task, drops: Sequence[str]) -> str:
             return doodle.draw(
                 "text", task.text, title="", hint="", height=CANVAS, preview=False, upload=False
             )
-        hint = "Type a sentence and press Enter"
-        text = controls.text(task.box, "text", task.text, quiet=True, placeholder=hint, drops=drops)
+        hint = _("Type a sentence and press Enter")
+        text = controls.text(_(task.box), "text", task.text, quiet=True, placeholder=hint, drops=drops)
         reading_hints.show(model, task.box)
     return text
 
@@ -91,5 +92,5 @@ def _sentences(model: Model, first_screen: bool) -> None:
         return
     if first_screen:
         with st.container(key="leads-to-box", width="content"):
-            st.button("Your own", icon=":material/edit:", type="tertiary", on_click=presets.put_own)
+            st.button(_("Your own"), icon=":material/edit:", type="tertiary", on_click=presets.put_own)
     presets.menu(model)

@@ -13,6 +13,7 @@ from core.data.texts import Preset, texts
 from core.model import Model
 from core.models import Family
 from viz.labels import literal, shorten
+from viz.languages import _, mark
 from viz.memo import remembered
 from viz.shell import state
 from viz.widgets import input_hints
@@ -23,7 +24,7 @@ TOGETHER = 5
 LETTERS = 80
 """Of a text of the visitor's that is offered again."""
 NAMES = ("text", "target", "pair")
-HEADINGS = {"fill": "A masked word", "pair": "Two texts, one after the other"}
+HEADINGS = {"fill": mark("A masked word"), "pair": mark("Two texts, one after the other")}
 _TYPED, _MORE = "presets.typed", "presets.more"
 Texts = dict[str, str]
 
@@ -150,7 +151,7 @@ def menu(model: Model) -> None:
         return
     key = f"presets:{state.page()}"
     box = st.popover(
-        "Try a sentence", icon=":material/lightbulb:", type="tertiary", key=key, on_change="rerun"
+        _("Try a sentence"), icon=":material/lightbulb:", type="tertiary", key=key, on_change="rerun"
     )
     if not box.open:
         st.session_state.pop(_MORE, None)
@@ -162,7 +163,7 @@ def menu(model: Model) -> None:
         if kept and kept != now():
             before = shorten(kept.get("text") or kept.get("target", ""), LETTERS)
             st.button(
-                f"Back to “{literal(before)}”",
+                _("Back to “{before}”", before=literal(before)),
                 icon=":material/undo:",
                 type="tertiary",
                 key=f"{key}:own",
@@ -172,14 +173,14 @@ def menu(model: Model) -> None:
             )
         for kind in dict.fromkeys(row.kind for row in rows):
             _choice(
-                HEADINGS.get(kind, ""),
+                _(HEADINGS.get(kind, "")),
                 [row for row in rows if row.kind == kind and (every or row in few)],
                 key,
                 kind,
             )
         if not every and len(few) < len(rows):
             st.button(
-                f"{len(rows) - len(few)} more",
+                _("{n} more", n=len(rows) - len(few)),
                 icon=":material/expand_more:",
                 type="tertiary",
                 key=f"{key}:more",

@@ -18,6 +18,7 @@ from core.model import Model
 from core.models import Family, families
 from core.training.toy.toy_training import TASKS as SMALL_TASKS
 from viz.labels import literal
+from viz.languages import _, mark
 from viz.shell import notices, state
 from viz.widgets import controls, engine_client, input_hints
 from viz.workspace.shared import presets
@@ -38,37 +39,47 @@ class Task:
     toy: bool = False
 
 
-TRANSLATE = Task("Translate", "translator-en-es", "She has a white car.", "A sentence in English")
-WRITE = Task("Read and write", "", TRANSLATE.text, "A text to read")
+TRANSLATE = Task(mark("Translate"), "translator-en-es", "She has a white car.", mark("A sentence in English"))
+WRITE = Task(mark("Read and write"), "", TRANSLATE.text, mark("A text to read"))
 """The task of an encoder-decoder that somebody brought: only its makers know into which text it turns another."""
 READ = Task(
-    "Read a text", "", "The animal didn't cross the street because it was too tired.", "A text to read"
+    mark("Read a text"),
+    "",
+    "The animal didn't cross the street because it was too tired.",
+    mark("A text to read"),
 )
 """The task of an encoder that fills no blanks and has no other output."""
 CONTINUE = Task(
-    "Continue",
+    mark("Continue"),
     "gpt-mini",
     "The king and the queen",
-    "The beginning of a story",
+    mark("The beginning of a story"),
 )
 FILL = Task(
-    "Fill a blank", "bert-mini", "The cat sat on the [MASK].", "A sentence with [MASK] in the place of a word"
+    mark("Fill a blank"),
+    "bert-mini",
+    "The cat sat on the [MASK].",
+    mark("A sentence with [MASK] in the place of a word"),
 )
 TELL = Task(
-    "Classify a book by its kind",
+    mark("Classify a book by its kind"),
     "han-genres",
     next(row.text for row in texts("presets") if row.kind == "genre"),
-    "A few sentences, as from a book",
+    mark("A few sentences, as from a book"),
 )
-TOYS = Task("Toy tasks", COPIERS[0], toy=True)
-BOX_OF_OTHER_INPUT = "A picture or a sound, written as a short text"
+TOYS = Task(mark("Toy tasks"), COPIERS[0], toy=True)
+BOX_OF_OTHER_INPUT = mark("A picture or a sound, written as a short text")
 """The label of the box of a model that reads no sentence (`Family.reads`)."""
-SEE = Task("Look at a picture", "vit-doodles")
-SIMILARITY = Task("How alike are two sentences?", "", "A man is eating food.", "A sentence")
-CLASSIFY = Task("Classify a text", "", "I loved every minute of it.", "A text to classify")
-SCORE = Task("Score a text", "", "How many people live in Berlin?", "A text, or a question with a passage")
-TAG = Task("Tag words", "", "Anna Smith lives in Berlin.", "A sentence to tag")
-ANSWER = Task("Find an answer", "", "Who lives in Berlin? Anna lives in Berlin.", "A question and a passage")
+SEE = Task(mark("Look at a picture"), "vit-doodles")
+SIMILARITY = Task(mark("How alike are two sentences?"), "", "A man is eating food.", mark("A sentence"))
+CLASSIFY = Task(mark("Classify a text"), "", "I loved every minute of it.", mark("A text to classify"))
+SCORE = Task(
+    mark("Score a text"), "", "How many people live in Berlin?", mark("A text, or a question with a passage")
+)
+TAG = Task(mark("Tag words"), "", "Anna Smith lives in Berlin.", mark("A sentence to tag"))
+ANSWER = Task(
+    mark("Find an answer"), "", "Who lives in Berlin? Anna lives in Berlin.", mark("A question and a passage")
+)
 TUNED = {"embedding": SIMILARITY, "classes": CLASSIFY, "score": SCORE, "tags": TAG, "answer": ANSWER}
 """The tasks of fine-tuned models, by what a folder's head outputs (`Listing.does`)."""
 TASKS = (TRANSLATE, WRITE, READ, CONTINUE, FILL, *TUNED.values(), TELL, SEE, TOYS)
@@ -180,7 +191,7 @@ class Offer:
             others = Offer({name: family for name, family in self.families.items() if name != now})
             if not others.families:
                 raise InputError(
-                    problem.wrong, problem.rule, "See More, Models for those that ship."
+                    problem.wrong, problem.rule, _("See More, Models for those that ship.")
                 ) from None
             others._draw_instead(now, problem)
             return None
@@ -190,7 +201,7 @@ class Offer:
     def _open(self, name: str, lacks: Callable[[Model], str]) -> Model:
         if not name:
             raise InputError(
-                "No model that this page needs can be opened.", "The models lie in assets/models.", ""
+                _("No model that this page needs can be opened."), _("The models lie in assets/models."), ""
             )
         model = engine_client.open(name)
         lack = lacks(model)
@@ -198,9 +209,9 @@ class Offer:
             return model
         lack = lack or model.lacks("attend")
         raise InputError(
-            f"This page cannot show {name}.",
+            _("This page cannot show {name}.", name=name),
             f"{lack[:1].upper()}{lack[1:]}",
-            f"{_input_name()} is kept: choose another model here, or go back.",
+            _("{input} is kept: choose another model here, or go back.", input=_input_name()),
         )
 
     def _draw_instead(self, missing: str, problem: InputError) -> None:
@@ -210,11 +221,16 @@ class Offer:
         task = task_of(missing, family) if family else None
         kin = [name for name in self.tasks if self.tasks[name] is task]
         if not _draws():  # a drawing is kept, and not shown as letters
-            controls.text("A text", "text", "", quiet=True, placeholder="Type a sentence and press Enter")
+            controls.text(
+                _("A text"), "text", "", quiet=True, placeholder=_("Type a sentence and press Enter")
+            )
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             if kin:
                 st.button(
-                    f"Read it with {literal(kin[0])}", icon=":material/memory:", on_click=take, args=(kin[0],)
+                    _("Read it with {model}", model=literal(kin[0])),
+                    icon=":material/memory:",
+                    on_click=take,
+                    args=(kin[0],),
                 )
             self.chips(None)
 
@@ -230,13 +246,14 @@ class Offer:
                 take(self.by_task[task][0])
 
         st.pills(
-            "What the model does",
+            _("What the model does"),
             [task.chip for task in self.by_task],
             key=key,
             default=lit,
             required=bool(model),
             on_change=store,
             label_visibility="collapsed",
+            format_func=_,
         )
 
     def menu(self, model: str) -> None:
@@ -251,7 +268,7 @@ class Offer:
             key=key,
             type="tertiary",
             icon=":material/memory:",
-            help="Another model for the same task",
+            help=_("Another model for the same task"),
             format_func=literal,
             on_click=lambda: take(st.session_state[key]),
         )
@@ -264,7 +281,7 @@ def _draws() -> bool:
 
 def _input_name() -> str:
     """Return the name of the input in the link: a drawing or a text."""
-    return "Your drawing" if _draws() else "Your text"
+    return _("Your drawing") if _draws() else _("Your text")
 
 
 def take(model: str) -> None:

@@ -14,9 +14,10 @@ from viz.course.shared import weighting
 from viz.course.why.weighting.params import MODEL, Params
 from viz.course.why.weighting.shares import Data
 from viz.labels import distinct, literal, percent
+from viz.languages import _, mark
 from viz.widgets import engine_client
 
-NAME = "Loss, perplexity, temperature"
+NAME = mark("Loss, perplexity, temperature")
 TEMPERATURES = (0.5, 1.0, 2.0)
 
 
@@ -63,17 +64,20 @@ def explained(params: Params, data: Data) -> None:
     bits = weighting.word_bits(run, data.words, text)
     top = int(bits.argmax())
     word = literal(distinct(data.words)[top])
-    sharper = ", ".join(f"{percent(largest(data, t))} at T = {t:g}" for t in TEMPERATURES)
+    sharper = ", ".join(_("{share} at T = {t:g}", share=percent(largest(data, t)), t=t) for t in TEMPERATURES)
     st.markdown(
-        f"How well does {MODEL} predict this sentence, one token after another?\n\n"
-        f"- **Surprisal** of a token: −log₂ p, p its probability before it is read. “{word}” has "
-        f"{bits[top]:.1f} bits, the most of all words: p = {2.0 ** -bits[top]:.2g}.\n"
-        f"- **Cross-entropy**: the mean surprisal, here {found.total:.1f} bits / {found.tokens} tokens = "
-        f"{found.cross_entropy:.2f} bits per token. Training lowers this loss.\n"
-        f"- **Perplexity**: 2 to the power of it, {found.perplexity:.0f}. The model is as uncertain as in a "
-        f"choice among {found.perplexity:.0f} equally probable tokens.\n"
-        f"- **Bits per byte**: {found.total:.1f} bits / {found.bytes} bytes = {found.bits_per_byte:.2f}. Models "
-        "that split a text into different tokens are compared by it.\n"
-        f"- **Temperature** T: the softmax of scores / T. A low T sharpens it, a high T flattens it. With the "
-        f"scores of this page the largest weight is {sharper}. β = 1 / T is the inverse temperature."
+        _(
+            "How well does {model} predict this sentence, one token after another?\n\n- **Surprisal** of a token: −log₂ p, p its probability before it is read. “{word}” has {bits:.1f} bits, the most of all words: p = {p:.2g}.\n- **Cross-entropy**: the mean surprisal, here {total:.1f} bits / {tokens} tokens = {cross_entropy:.2f} bits per token. Training lowers this loss.\n- **Perplexity**: 2 to the power of it, {perplexity:.0f}. The model is as uncertain as in a choice among {perplexity:.0f} equally probable tokens.\n- **Bits per byte**: {total:.1f} bits / {bytes} bytes = {bits_per_byte:.2f}. Models that split a text into different tokens are compared by it.\n- **Temperature** T: the softmax of scores / T. A low T sharpens it, a high T flattens it. With the scores of this page the largest weight is {sharper}. β = 1 / T is the inverse temperature.",
+            model=MODEL,
+            word=word,
+            bits=bits[top],
+            p=2.0 ** (-bits[top]),
+            total=found.total,
+            tokens=found.tokens,
+            cross_entropy=found.cross_entropy,
+            perplexity=found.perplexity,
+            bytes=found.bytes,
+            bits_per_byte=found.bits_per_byte,
+            sharper=sharper,
+        )
     )

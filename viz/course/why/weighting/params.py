@@ -5,26 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viz.course.shared import weighting
+from viz.languages import _, mark
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, pills, sentence, slider, url_only
 
 SLUG, MODEL = "weighting", "gpt-mini"
 SENTENCE = " ".join(weighting.WORDS) + "."
 SOURCES = {
-    "hand": "set by hand, large for the words in bold",
-    "equal": "all the same",
-    "model": "surprisal for gpt-mini",
-    "own": "my own sliders",
+    "hand": mark("set by hand, large for the words in bold"),
+    "equal": mark("all the same"),
+    "model": mark("surprisal for gpt-mini"),
+    "own": mark("my own sliders"),
 }
 PLACES = {
-    "face": (3.5, 3.5),
-    "smile": (4.3, 3.5),
-    "hands": (8.2, 3.5),
-    "hills": (4.0, 0.5),
-    "sky": (0.5, 6.5),
+    mark("face"): (3.5, 3.5),
+    mark("smile"): (4.3, 3.5),
+    mark("hands"): (8.2, 3.5),
+    mark("hills"): (4.0, 0.5),
+    mark("sky"): (0.5, 6.5),
 }
 """Where a pill puts the attention: (row, column) on the grid of 10 x 8 patches."""
-TOUCHED_PATCH = "where I touched"
+PARTS = (*PLACES, mark("hair"), mark("dress"), mark("eyes"))
+"""The names of what the picture shows, as `PORTRAIT.parts` has them."""
+TOUCHED_PATCH = mark("where I touched")
 BETWEEN = "_"
 
 
@@ -39,7 +42,14 @@ def importances(raw: str, n: int = len(weighting.WORDS)) -> tuple[float, ...]:
     except ValueError:
         values = ()
     if len(values) != n or not all(0 <= value <= weighting.MOST for value in values):
-        raise state.Unusable(f"It must be {n} numbers from 0 to {weighting.MOST:g}, with {BETWEEN} between.")
+        raise state.Unusable(
+            _(
+                "It must be {n} numbers from 0 to {most:g}, with {mark} between.",
+                n=n,
+                most=weighting.MOST,
+                mark=BETWEEN,
+            )
+        )
     return values
 
 
@@ -58,9 +68,9 @@ class Params(Knobs):
         sentence(
             "Sentence",
             model=MODEL,
-            most=f"up to {weighting.MOST_WORDS} words",
+            most=lambda: _("up to {n} words", n=weighting.MOST_WORDS),
             drops=("raw", "source"),
-            placeholder="Type a sentence of 2 to 16 words",
+            placeholder=mark("Type a sentence of 2 to 16 words"),
             quiet=True,
         ),
         link=f"{SLUG}.sentence",
@@ -68,7 +78,7 @@ class Params(Knobs):
     source: str = knob("", url_only(state.one_of(tuple(SOURCES))))
     raw: str = knob("", url_only(_on_scale))
     threshold: int = knob(10, slider("Smallest weight that is still read, %", 0, 40))
-    part: str = knob("face", pills("Attend to", (*PLACES, TOUCHED_PATCH)))
+    part: str = knob("face", pills("Attend to", (*PLACES, TOUCHED_PATCH), _))
     cell: int = knob(0, url_only(state.whole_number(0, 79)))
     width: float = knob(1.2, slider("Width of the attention, in patches", 0.4, 3.0, 0.1))
 

@@ -11,6 +11,7 @@ from viz.course.shared import weighting
 from viz.course.shared.scene import PORTRAIT
 from viz.course.why.weighting.params import MODEL, Params
 from viz.labels import percent
+from viz.languages import _
 
 GRID = (10, 8)
 
@@ -38,12 +39,15 @@ def answer_options(data: Data) -> tuple[dict[str, float], str]:
     """
     top, n, total = int(np.argmax(data.weights)), len(data.words), sum(data.raw)
     weight, part = float(data.weights[top]), data.raw[top] / total if total else 1 / n
-    side = "more" if weight > part else "less"
+    if weight > part:
+        right = _("{share}: more than its share of the scores", share=percent(weight))
+    else:
+        right = _("{share}: less than its share of the scores", share=percent(weight))
     reasons = {
-        f"{percent(1 / n)}: as much as every other word": 1 / n,
-        f"{percent(part)}: its share of the scores": part,
-        f"{percent(weight)}: {side} than its share of the scores": weight,
-        "100%: all of it": 1.0,
+        _("{share}: as much as every other word", share=percent(1 / n)): 1 / n,
+        _("{share}: its share of the scores", share=percent(part)): part,
+        right: weight,
+        _("{share}: all of it", share=percent(1.0)): 1.0,
     }
     return reasons, list(reasons)[2]
 

@@ -21,13 +21,14 @@ from viz.instruments import chosen_importances, weighing
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import distinct, percent
+from viz.languages import _, mark, write_number
 from viz.shell import links, state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 SHRINK = (
-    "They stay as they are",
-    "All shrink by the same factor",
-    "The large ones shrink by a larger factor",
+    mark("They stay as they are"),
+    mark("All shrink by the same factor"),
+    mark("The large ones shrink by a larger factor"),
 )
 
 
@@ -37,13 +38,23 @@ def guess(params: Params, data: shares.Data) -> Folds:
     options, answer = shares.answer_options(data)
     told = exhibit_parts.predict(
         f"{SLUG}.first",
-        f"The number below a word is its score. “{distinct(data.words)[top]}” has {data.raw[top]:.1f}, and all "
-        f"{_count(data)} scores add up to {sum(data.raw):.1f}. How much of the attention does it get?",
+        _(
+            "The number below a word is its score. “{word}” has {score:.1f}, and all {count} scores add up to {total:.1f}. How much of the attention does it get?",
+            word=distinct(data.words)[top],
+            score=data.raw[top],
+            count=_count(data),
+            total=sum(data.raw),
+        ),
         options,
         answer,
-        f"The share follows e to the power of the score, not the score itself: e^{data.raw[top]:.1f} = {powers[top]:.1f}, and all "
-        f"{_count(data)} powers add up to {powers.sum():.1f}. {powers[top]:.1f} of {powers.sum():.1f} is "
-        f"{percent(data.weights[top], 2)}.",
+        _(
+            "The share follows e to the power of the score, not the score itself: e^{score:.1f} = {power:.1f}, and all {count} powers add up to {total:.1f}. {power:.1f} of {total:.1f} is {share}.",
+            score=data.raw[top],
+            power=powers[top],
+            count=_count(data),
+            total=powers.sum(),
+            share=percent(data.weights[top], 2),
+        ),
     )
     _sentence(params, data, covered=not told)
     page_parts.summary(_most_and_least(data) if told else " ")
@@ -58,7 +69,7 @@ def weigh(params: Params, data: shares.Data) -> Folds:
     page_parts.summary(_most_and_least(data))
     _source(params)
     if not exhibit_parts.presenting():
-        links.page_link("importance", "Does the answer depend on what is attended to? See What matters")
+        links.page_link("importance", _("Does the answer depend on what is attended to? See What matters"))
     fold = (measures.NAME, "measures", lambda: measures.explained(params, data))
     return replace(_folds(params, data), own=(fold,))
 
@@ -72,15 +83,25 @@ def share(params: Params, data: shares.Data) -> Folds:
     after = weighting.raised(data.raw, place)
     others = [i for i in range(len(words)) if i != place]
     ratio = after[others] / data.weights[others]
+    options = [_(option) for option in SHRINK]
     told = exhibit_parts.predict(
         f"{SLUG}.share",
-        f"Give “{words[place]}” one more point of score. What happens to the weights of all other words?",
-        SHRINK,
-        SHRINK[0] if np.allclose(ratio, 1) else SHRINK[1] if np.allclose(ratio, ratio[0]) else SHRINK[2],
-        f"“{words[place]}” goes from {percent(data.weights[place], 2)} to {percent(after[place], 2)}. "
-        f"Every other weight is multiplied by {ratio[0]:.3f}: “{words[top]}” from "
-        f"{percent(data.weights[top], 2)} "
-        f"to {percent(after[top], 2)}. Only the denominator has grown.",
+        _(
+            "Give “{word}” one more point of score. What happens to the weights of all other words?",
+            word=words[place],
+        ),
+        options,
+        options[0 if np.allclose(ratio, 1) else 1 if np.allclose(ratio, ratio[0]) else 2],
+        _(
+            "“{word}” goes from {before} to {after}. Every other weight is multiplied by {factor:.3f}: “{other}” from {one} to {two}. Only the denominator has grown.",
+            word=words[place],
+            before=percent(data.weights[place], 2),
+            after=percent(after[place], 2),
+            factor=ratio[0],
+            other=words[top],
+            one=percent(data.weights[top], 2),
+            two=percent(after[top], 2),
+        ),
     )
     return _folds(params, data, told)
 
@@ -93,14 +114,20 @@ def skim(params: Params, data: shares.Data) -> Folds:
         1 - len(data.kept_words) / len(data.words),
     )
     page_parts.summary(
-        f"{len(data.kept_words)} of {len(data.words)} words weigh {params.threshold}% or more. Together they hold "
-        f"{percent(held)} of the attention. The other {percent(skipped)} of the words are skipped; they hold "
-        f"{percent(1 - held)}."
+        _(
+            "{n} of {all} words weigh {threshold} or more. Together they hold {held} of the attention. The other {skipped} of the words are skipped; they hold {rest}.",
+            n=len(data.kept_words),
+            all=len(data.words),
+            threshold=write_number(f"{params.threshold}%"),
+            held=percent(held),
+            skipped=percent(skipped),
+            rest=percent(1 - held),
+        )
     )
     return _folds(params, data)
 
 
-def look(params: Params, _: object) -> Folds:
+def look(params: Params, data: object) -> Folds:
     """Draw the portrait, clear where the attention is; the visitor's sentence is not read."""
     params = replace(params, text=SENTENCE)
     data = engine_client.submit((SLUG, "look", params), lambda: shares.shared(params), 60)
@@ -108,17 +135,28 @@ def look(params: Params, _: object) -> Folds:
     page_parts.show(
         lit(PORTRAIT.shapes, (PORTRAIT.width, PORTRAIT.height), shares.GRID, data.patches, height=400),
         key,
-        f"{PORTRAIT.say} Attention is brightest at row {row + 1:g}, column {column + 1:g} of 10 by 8 "
-        "patches.",
+        _(
+            "{portrait} Attention is brightest at row {row:g}, column {column:g} of 10 by 8 patches.",
+            portrait=_(PORTRAIT.say),
+            row=row + 1,
+            column=column + 1,
+        ),
         on_pick=partial(_touch, key),
     )
     first, second = sorted(data.parts, key=data.parts.__getitem__, reverse=True)[:2]
     best = int(data.patches.argmax())
     page_parts.summary(
-        f"80 patches share 100%. Of the attention, {percent(data.parts[first])} is on the {first} and "
-        f"{percent(data.parts[second])} on the {second}. The brightest patch, "
-        f"{place_name(*divmod(best, 8))}, has "
-        f"{percent(data.patches[best], 2)}; with uniform attention each would have {percent(1 / 80, 2)}."
+        _(
+            "80 patches share {all}. Of the attention, {one} is on the {first} and {two} on the {second}. The brightest patch, {patch}, has {most}; with uniform attention each would have {uniform}.",
+            all=percent(1.0),
+            one=percent(data.parts[first]),
+            first=_(first),
+            two=percent(data.parts[second]),
+            second=_(second),
+            patch=place_name(*divmod(best, 8)),
+            most=percent(data.patches[best], 2),
+            uniform=percent(1 / 80, 2),
+        )
     )
 
     def table() -> pd.DataFrame:
@@ -143,7 +181,7 @@ def _sentence(
         covered=covered,
         python=code(params) + "\n" + picture,
         threshold=threshold,
-        title="Scores" if covered else "Score below, weight above",
+        title=_("Scores") if covered else _("Score below, weight above"),
     )
 
 
@@ -160,13 +198,13 @@ def _touch(key: str) -> None:
 
 def _source(params: Params) -> None:
     """Draw the choice of the source of the scores; options and default depend on the sentence."""
-    offered, label = params.sources, "Where the scores come from"
-    controls.pills(label, offered, f"{SLUG}.source", offered[0], SOURCES.__getitem__)
+    offered, label = params.sources, _("Where the scores come from")
+    controls.pills(label, offered, f"{SLUG}.source", offered[0], lambda source: _(SOURCES[source]))
 
 
 def _count(data: shares.Data) -> str:
     """Return the number of words, as text."""
-    return "ten" if len(data.words) == len(weighting.WORDS) else str(len(data.words))
+    return _("ten") if len(data.words) == len(weighting.WORDS) else str(len(data.words))
 
 
 def _most_and_least(data: shares.Data) -> str:
@@ -174,14 +212,27 @@ def _most_and_least(data: shares.Data) -> str:
     first, second, last = (int(order[i]) for i in (0, 1, -1))
     bits = ""
     if data.bits is not None:
-        bits = (
-            f" For gpt-mini the surprisal of “{words[first]}” is {data.bits[first]:.1f} bits, "
-            f"that of “{words[last]}” {data.bits[last]:.1f}."
+        bits = _(
+            " For gpt-mini the surprisal of “{first}” is {most:.1f} bits, that of “{last}” {least:.1f}.",
+            first=words[first],
+            most=data.bits[first],
+            last=words[last],
+            least=data.bits[last],
         )
     got = {i: percent(data.weights[i], 2) for i in (first, second, last)}
     return (
-        f"“{words[first]}” gets {got[first]}, “{words[second]}” {got[second]}, “{words[last]}” {got[last]}; "
-        f"all {_count(data)} together {percent(round(data.weights.sum(), 6), 2)}.{bits}"
+        _(
+            "“{first}” gets {most}, “{second}” {more}, “{last}” {least}; all {count} together {total}.",
+            first=words[first],
+            most=got[first],
+            second=words[second],
+            more=got[second],
+            last=words[last],
+            least=got[last],
+            count=_count(data),
+            total=percent(round(data.weights.sum(), 6), 2),
+        )
+        + bits
     )
 
 
@@ -215,16 +266,25 @@ def _of_a_word(data: shares.Data) -> None:
         "weighting.softmax",
         f"{SLUG}.",
         values={"a_i": f"{weight:.4f}", "n": str(len(data.words)), "s_i": f"{score:.1f}"},
-        marks={"a_i": "the shade of a word", "s_i": "the slider below a word"},
+        marks={"a_i": _("the shade of a word"), "s_i": _("the slider below a word")},
     )
     page_parts.summary(
-        f"“{data.words[top]}”: e^{score:.1f} = {power:.3f}; all {len(data.words)} add up to {total:.3f}; "
-        f"{power:.3f} / {total:.3f} = {weight:.4f}."
+        _(
+            "“{word}”: e^{score:.1f} = {power:.3f}; all {n} add up to {total:.3f}; {power:.3f} / {total:.3f} = {weight:.4f}.",
+            word=data.words[top],
+            score=score,
+            power=power,
+            n=len(data.words),
+            total=total,
+            weight=weight,
+        )
     )
     st.markdown(
-        "Why not divide the scores by their sum? Then a score of 0 would always give weight 0, and negative "
-        "scores, which the models of the later chapters produce, could not be used. With the exponential "
-        "only differences between scores count."
+        _(
+            "Why not divide the scores by their sum? Then a score of 0 would always give weight 0, and negative "
+            "scores, which the models of the later chapters produce, could not be used. With the exponential "
+            "only differences between scores count."
+        )
     )
 
 
@@ -236,12 +296,19 @@ def _of_a_patch(params: Params, data: shares.Data) -> None:
         "weighting.softmax",
         f"{SLUG}.",
         values={"a_i": f"{weight:.4f}", "n": "80"},
-        marks={"a_i": "how clear a patch is", "s_i": "how near the patch is"},
+        marks={"a_i": _("how clear a patch is"), "s_i": _("how near the patch is")},
     )
     page_parts.equation(r"s_{ij} = -\frac{(i - i_0)^2 + (j - j_0)^2}{2 w^2}")
     st.text(
-        f"The attention is centred at row {row + 1:g}, column {column + 1:g} with w = {width:g} patches. "
-        f"Patch {place_name(i, j)}: s = −{far:.3f}, a = {weight:.4f}."
+        _(
+            "The attention is centred at row {row:g}, column {column:g} with w = {width:g} patches. Patch {patch}: s = −{far:.3f}, a = {weight:.4f}.",
+            row=row + 1,
+            column=column + 1,
+            width=width,
+            patch=place_name(i, j),
+            far=far,
+            weight=weight,
+        )
     )
 
 
