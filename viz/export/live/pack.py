@@ -30,7 +30,7 @@ UNUSED = ("pooler", "to_next_sentence")
 STEPS = {"embed": 2400, "logits": 128, "other": 1200}
 """Steps of a rounded matrix in one standard deviation of its row: of the embedding, of matrices that only the logits depend on, of others.
 
-With these the attention patterns of translator-en-es move by less than 0.001."""
+With these the attention patterns of translator-en-es move by less than 0.001 on sentences (0.0004 in the middle), and by 0.0014 on "Ünïcödé tést"."""
 
 
 def pack(name: str) -> bytes:
