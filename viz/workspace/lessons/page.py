@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -16,7 +18,7 @@ from viz.labels import SHEET, formulas, literal
 from viz.languages import _
 from viz.number_text import MEGA, in_minutes, megabytes
 from viz.shell import answers, errors, links, notices, state
-from viz.shell.lessons import plan, session, toml_format, views
+from viz.shell.lessons import plan, session, toml_format, views, workshop
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Page
 from viz.widgets import page_parts
@@ -75,6 +77,9 @@ def page() -> None:
     if (walk := session.presentation()) and session.is_closing_page("lessons"):
         _end(walk.plan)
         return
+    if state.peek(workshop.LESSON):
+        _workshop()
+        return
     st.markdown(HOW)
     st.header("Ready to teach", anchor=False)
     for number, lesson in enumerate(compute()):
@@ -92,6 +97,45 @@ def page() -> None:
             key="lessons.undo",
         )
     _file()
+
+
+def _workshop() -> None:
+    """Draw the lesson of a link, as long as its workshop lasts."""
+    text, until = state.peek(workshop.LESSON), state.peek(workshop.UNTIL)
+    try:
+        lesson = workshop.parse(text, until, date.today())
+    except InputError as error:
+        notices.box(error.wrong, error.rule, error.remedy)
+    else:
+        st.header(literal(lesson.title), anchor=False)
+        if lesson.about:
+            st.text(lesson.about)
+        st.text(_("A workshop, until {day}. No account is needed.", day=until))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _begin(lesson, "workshop")
+            st.markdown(f":gray[{_many(lesson)}]", width="content")
+        for at, stop in enumerate(lesson.stops):
+            _line(lesson, at, stop)
+    gone = {workshop.LESSON: None, workshop.UNTIL: None}
+    st.button(_("All lessons"), key="lessons.all", on_click=functools.partial(state.write, **gone))
+
+
+def _workshop_link(lesson: Plan, key: str) -> None:
+    """Draw the choice of a workshop's last day, and its link."""
+    today = date.today()
+    until = st.date_input(
+        _("A link for a workshop, until"),
+        None,
+        min_value=today,
+        max_value=today + timedelta(days=366),
+        key=f"lessons.until.{key}",
+        help=_(
+            "It opens these stops, without notes and without an account, until the end of that day. Whoever has the link can read it."
+        ),
+    )
+    if until and (url := st.context.url):
+        with errors.guard():
+            st.code(f"{url.partition('?')[0]}?{urlencode(workshop.query(lesson, until))}", language=None)
 
 
 def _end(lesson: Plan) -> None:
@@ -256,6 +300,7 @@ def _publish(lesson: Plan, key: str) -> None:
         if known and known[:2] == (lesson, notes):
             folder, single = known[3]
             _save_published(_file_name(lesson.title), known[2], folder, single, key)
+        _workshop_link(lesson, key)
 
 
 def _save_published(
