@@ -49,13 +49,13 @@ def test_loops_that_count_their_multiplications_agree_with_the_table(n, p):
     weights = [[whole.dot(a, b) for b in k] for a in q]
     mixed = [[whole.dot(row, column) for column in zip(*v, strict=True)] for row in weights]
     _ = [whole.product(drawn(p, p), row) for row in mixed]
-    assert whole.n == maths.attention(n, p, whole=True).operations
+    assert whole.n == maths.attention(n, p, count_all=True).operations
     gates = Count()
     for word in x:
         for _ in range(4):
             gates.product(drawn(p, p), word)
             gates.product(drawn(p, p), state)
-    assert gates.n == maths.recurrence(n, p, whole=True).operations
+    assert gates.n == maths.recurrence(n, p, count_all=True).operations
 
 
 def test_the_numbers_that_the_documents_ask_for():
@@ -70,11 +70,11 @@ def test_the_numbers_that_the_documents_ask_for():
     )
     for p in (32, 512):
         for whole in (False, True):
-            n = maths.crossing(p, whole=whole)
+            n = maths.crossing(p, count_all=whole)
             below, above = (
                 (
-                    maths.attention(at, p, whole=whole).operations,
-                    maths.recurrence(at, p, whole=whole).operations,
+                    maths.attention(at, p, count_all=whole).operations,
+                    maths.recurrence(at, p, count_all=whole).operations,
                 )
                 for at in (n - 1, n + 1)
             )
@@ -119,16 +119,16 @@ def test_a_measurement_is_bounded_and_refuses_other_sizes():
 
 
 def test_the_recorded_run_names_its_machine_and_holds_every_size(tmp_path):
-    found = maths.recorded()
+    found = maths.recorded_timings()
     assert "threads used" in found.machine or "thread used" in found.machine
-    assert [row.n for row in found.of(512)] == [*maths.LENGTHS, maths.LONGEST]
-    assert all(len(found.of(p)) == len(maths.LENGTHS) + 1 for p in maths.WIDTHS)
-    first, last = found.of(512)[0], found.of(512)[-1]
+    assert [row.n for row in found.of_width(512)] == [*maths.LENGTHS, maths.LONGEST]
+    assert all(len(found.of_width(p)) == len(maths.LENGTHS) + 1 for p in maths.WIDTHS)
+    first, last = found.of_width(512)[0], found.of_width(512)[-1]
     assert first.attention < first.lstm and last.attention > last.lstm, (
         "short texts: attention is faster; long ones: slower"
     )
     with pytest.raises(InputError, match="recorded times"):
-        maths.recorded(tmp_path)
+        maths.recorded_timings(tmp_path)
     (tmp_path / "run.json").write_text(json.dumps({"machine": "x", "timings": [{"n": 1}]}), "utf-8")
     with pytest.raises(InputError, match="recorded times"):
-        maths.recorded(tmp_path)
+        maths.recorded_timings(tmp_path)

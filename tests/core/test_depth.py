@@ -34,7 +34,9 @@ def test_similarities_over_depth(run):
     found, n = maths.over_depth(states), states.shape[1]
     for layer, word in np.ndindex(states.shape[:2]):
         x, first = states[layer, word].astype(float), states[0, word].astype(float)
-        assert found.kept[layer, word] == pytest.approx(x @ first / np.linalg.norm(x) / np.linalg.norm(first))
+        assert found.with_input[layer, word] == pytest.approx(
+            x @ first / np.linalg.norm(x) / np.linalg.norm(first)
+        )
         others = [
             x @ y / np.linalg.norm(x) / np.linalg.norm(y)
             for j, y in enumerate(states[layer].astype(float))
@@ -56,7 +58,7 @@ def test_the_stages_of_a_word_add_up(run):
 
 def test_parameters_are_those_of_the_closed_form(run):
     cfg = run.model.config
-    assert sum(maths.counted(run.model).values()) == sizes.encoder_layer(cfg.d_model, cfg.d_ff)
+    assert sum(maths.count_parameters(run.model).values()) == sizes.encoder_layer(cfg.d_model, cfg.d_ff)
 
 
 def test_a_model_without_an_encoder_is_refused():

@@ -43,8 +43,8 @@ def test_batch_norm_is_torchs_and_another_axis():
     assert np.abs(maths.batch_norm(x) - maths.layer_norm(x)).max() > 0.5
     pushed = x.copy()
     pushed[2, 0] += 3
-    layer = maths.moved(maths.layer_norm(x), maths.layer_norm(pushed))
-    batch = maths.moved(maths.batch_norm(x), maths.batch_norm(pushed))
+    layer = maths.row_changes(maths.layer_norm(x), maths.layer_norm(pushed))
+    batch = maths.row_changes(maths.batch_norm(x), maths.batch_norm(pushed))
     assert np.flatnonzero(layer).tolist() == [2] and (batch > 0).all()
     assert not maths.batch_norm(x[:1]).any(), "one word leaves nothing to compare"
 
@@ -74,14 +74,15 @@ def test_without_sums_signal_and_gradient_die_and_with_them_they_do_not():
     assert bare.signal[-1] < 1e-5 * bare.signal[0] and bare.gradient[0] < 1e-5 * bare.gradient[-1]
     assert kept.signal[-1] > kept.signal[0] and kept.gradient[0] > kept.gradient[-1]
     assert (
-        bare.signal[0] == kept.signal[0] and len(kept.signal) == 9 == len(kept.alike) == len(kept.added) + 1
+        bare.signal[0] == kept.signal[0]
+        and len(kept.signal) == 9 == len(kept.mean_cosine) == len(kept.added) + 1
     )
 
 
 def test_the_gradient_holds_the_identity():
     gap, size = depth.identity_gap()
     assert gap < 1e-12 < size
-    x, layers, w = depth.drawn(1)
+    x, layers, w = depth.sample_stack(1)
     x.requires_grad_()
     bare, kept = (
         torch.autograd.grad((depth.apply("none", x, layers[1], residual=r) * w).sum(), x)[0]
@@ -91,7 +92,7 @@ def test_the_gradient_holds_the_identity():
 
 
 def test_gradients_by_depth_are_finite_differences():
-    x, layers, w = depth.drawn(2)
+    x, layers, w = depth.sample_stack(2)
     found = depth.by_depth("pre", size=0.7, n_layers=2)
 
     def loss(y: torch.Tensor) -> float:

@@ -38,7 +38,7 @@ def test_the_boxes_own_every_parameter_once(model):
         counts["encoder.final"] == counts["decoder.1.norm3"] == sizes.norm(d)
         and counts["encoder.1.add1"] == 0
     )
-    by_part = sizes.counted(Sizes(cfg.n_layers, d, cfg.n_heads, f, cfg.n_vocab))
+    by_part = sizes.parameter_counts(Sizes(cfg.n_layers, d, cfg.n_heads, f, cfg.n_vocab))
     assert sum(by_part.values()) == count_parameters(model.network)
     assert by_part[sizes.NETWORK] == sum(count for name, count in counts.items() if name.endswith("ffn"))
     assert by_part[sizes.NORMS] == sum(
@@ -88,8 +88,8 @@ def test_closed_forms_equal_torch(d, f, h, n):
 
 
 def test_heads_share_the_width():
-    assert Sizes(n_heads=16).d_head == 32 and sizes.counted(Sizes(n_heads=1)) == sizes.counted(
-        Sizes(n_heads=16)
-    )
+    assert Sizes(n_heads=16).d_head == 32 and sizes.parameter_counts(
+        Sizes(n_heads=1)
+    ) == sizes.parameter_counts(Sizes(n_heads=16))
     with pytest.raises(core.InputError):
         _ = Sizes(d_model=100, n_heads=3).d_head

@@ -225,12 +225,12 @@ def test_what_a_tuned_gpt_reads(tuned):
             )
             assert looks.shape == (3, 4, len(tokens))
             np.testing.assert_allclose(looks.sum(-1), 1, atol=1e-5)
-        assert found.said.probabilities.sum() == pytest.approx(1)
+        assert found.output.probabilities.sum() == pytest.approx(1)
     model = tuned[SIMILARITY][1]
     there, back = (
         extracted(model, SIMILARITY, texts) for texts in (TEXTS[SIMILARITY], TEXTS[SIMILARITY][::-1])
     )
-    np.testing.assert_allclose(there.said.probabilities, back.said.probabilities, atol=1e-6)
+    np.testing.assert_allclose(there.output.probabilities, back.output.probabilities, atol=1e-6)
     assert there.tokens == back.tokens[::-1]
     for texts, why in ((("",), "empty"), (("old " * LONGEST,), "tokens")):
         with pytest.raises(InputError, match=why):
@@ -258,7 +258,7 @@ def test_what_learns_moves_and_nothing_else(body, tuned):
     )
     run = model.run("[Start]The soup was good.[Extract]", special=True)
     np.testing.assert_allclose(
-        run.classes[-1], extracted(model, CLASSIFICATION, ("The soup was good.",)).said.scores, atol=1e-4
+        run.classes[-1], extracted(model, CLASSIFICATION, ("The soup was good.",)).output.scores, atol=1e-4
     )
     with pytest.raises(InputError, match="not those"):
         gpt_tuning.model(quick(CHOICE), last, "mine", base=body)
@@ -299,4 +299,4 @@ def test_recording_keeps_the_reports_of_other_seeds(tmp_path, monkeypatch):
     model = run.model("again")
     assert model.name == "again" and extracted(
         model, CLASSIFICATION, ("It was good.",)
-    ).said.probabilities.shape == (2,)
+    ).output.probabilities.shape == (2,)

@@ -11,7 +11,7 @@ import core
 from core.decoding import decode
 from core.reading import bounds
 from tests.core.decoding_helpers import build
-from viz.course.shared.guessing import READS, Round, played, score, told
+from viz.course.shared.guessing import READS, Round, played, score, score_sentence
 from viz.workspace.decode.choices import choices
 
 
@@ -77,7 +77,7 @@ def test_the_distribution_is_that_of_decoding_and_sums_to_one(gpt):
 
 @pytest.mark.parametrize("text", ["the old", "a white car", "el gato", ""])
 def test_the_models_own_guess_is_greedy_until_the_word_is_over(gpt, text):
-    own = Round(gpt, text).own
+    own = Round(gpt, text).model_guess
     steps = list(decode(gpt, text, max_new_tokens=len(own.ids)))
     assert own.ids == tuple(step.id for step in steps)[: len(own.ids)] and own.logprobs == pytest.approx(
         [step.logprob for step in steps]
@@ -88,20 +88,23 @@ def test_the_models_own_guess_is_greedy_until_the_word_is_over(gpt, text):
 def test_scores_add_up_and_are_told(gpt):
     game = Round(gpt, "the old")
     history = [played(game, "cat"), played(Round(gpt, game.went_on("cat")), "sat")]
-    same = played(game, game.own.text) if game.own.text.isalnum() else history[0]
+    same = played(game, game.model_guess.text) if game.model_guess.text.isalnum() else history[0]
     now = score(history)
-    assert (now.rounds, now.alike) == (2, sum(each.guess.ids == each.own.ids for each in history))
-    assert now.you == pytest.approx(sum(each.guess.bits for each in history)) and now.behind == pytest.approx(
-        now.you - now.model
+    assert (now.rounds, now.agreements) == (
+        2,
+        sum(each.guess.ids == each.model_guess.ids for each in history),
     )
+    assert now.you == pytest.approx(
+        sum(each.guess.bits for each in history)
+    ) and now.bits_behind == pytest.approx(now.you - now.model)
     assert now.chance == pytest.approx(
         sum(len(each.guess.ids) for each in history) * math.log2(gpt.config.n_vocab)
     )
     assert (
-        told(history).startswith(f"After 2 rounds: your words cost {now.you:.1f} bits")
-        and told([]) == "No round has been played."
+        score_sentence(history).startswith(f"After 2 rounds: your words cost {now.you:.1f} bits")
+        and score_sentence([]) == "No round has been played."
     )
-    assert told([same]).startswith("After 1 round: ")
+    assert score_sentence([same]).startswith("After 1 round: ")
 
 
 def test_a_long_text_is_read_from_its_end(gpt):
@@ -134,7 +137,9 @@ def test_a_model_that_reads_a_source_does_not_play():
 def test_gpt_mini_finds_a_saying_likelier_than_nonsense():
     game = Round(core.open_model("gpt-mini"), "Once upon a")
     right, wrong = game.probability_of("time"), game.probability_of("spoon")
-    assert game.own.text == "time" and right.p > 0.2 and wrong.p < 0.01 and right.bits < 3 < wrong.bits
+    assert (
+        game.model_guess.text == "time" and right.p > 0.2 and wrong.p < 0.01 and right.bits < 3 < wrong.bits
+    )
 
 
 # words to choose from
@@ -165,9 +170,9 @@ def test_choices_are_words_of_different_ranks_the_models_own_among_them(mini, te
     assert (
         4 <= len(found) <= 6
         and len(set(found)) == len(found)
-        and (game.own.text in found or text == "a b c d")
+        and (game.model_guess.text in found or text == "a b c d")
     )  # where it would finish a word
-    others = [game.probability_of(word) for word in found if word != game.own.text]
+    others = [game.probability_of(word) for word in found if word != game.model_guess.text]
     names = {(int(i),): game.prompt.name(int(i)).strip() for i in np.argsort(-game.distribution)}
     whole = [
         ids
@@ -187,7 +192,9 @@ def test_equal_texts_offer_equal_words_and_their_place_tells_nothing(mini):
         for text in (*TEXTS[:-1], *(f"{text} very" for text in TEXTS), *(f"{text} the" for text in TEXTS))
     ]
     assert all(choices(game) == choices(Round(mini, game.text)) for game in games[:3])
-    best = [choices(game).index(game.own.text) for game in games if game.own.text in choices(game)]
+    best = [
+        choices(game).index(game.model_guess.text) for game in games if game.model_guess.text in choices(game)
+    ]
     assert (
         len(best) > len(games) - 4
         and len(set(best)) >= 4

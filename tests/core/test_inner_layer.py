@@ -70,7 +70,7 @@ def test_a_word_turned_round_moves_its_own_output_alone(model):
     """C066: 0.0 elsewhere in the network; in the attention others move, in a GPT only later ones."""
     more = {"target": "."} if model.spec.has_source else {}
     found = maths.inner(model.run(TEXT, keep=maths.KEEP, **more), 0)
-    moved = maths.changed(model, 0, found, 2)
+    moved = maths.negate_word(model, 0, found, 2)
     assert np.flatnonzero(moved.network).tolist() == [2] and np.delete(moved.network, 2).max() == 0.0
     first = 2 if model.family == "gpt" else 0
     assert np.flatnonzero(moved.attention).tolist() == list(range(first, len(found.tokens)))
@@ -79,7 +79,7 @@ def test_a_word_turned_round_moves_its_own_output_alone(model):
 def test_what_a_unit_writes_is_its_column(model):
     more = {"target": "."} if model.spec.has_source else {}
     found = maths.inner(model.run(TEXT, keep=maths.KEEP, **more), 0)
-    unit = maths.written(model, 0, found, 5, n=3)
+    unit = maths.unit_output(model, 0, found, 5, n=3)
     ffn = maths.block(model, 0).ffn
     apart = found.act @ ffn.to_out.weight.detach().numpy().T + ffn.to_out.bias.detach().numpy()
     np.testing.assert_allclose(apart, found.out, atol=1e-4)
@@ -100,7 +100,7 @@ def test_parameters_are_counted_and_in_closed_form(model):
 
 def test_through_a_gpt_with_its_sums_is_the_model_itself():
     model = build("gpt")
-    kept, bare = (residuals.through(model, TEXT, residual=residual) for residual in (True, False))
+    kept, bare = (residuals.run_stream(model, TEXT, residual=residual) for residual in (True, False))
     run = model.run(TEXT)
     assert kept.surprise == pytest.approx(surprise(run.logits, run.ids), abs=1e-4)
     np.testing.assert_allclose(kept.depths.signal, residuals.by_layer(run), rtol=1e-4)
@@ -108,4 +108,4 @@ def test_through_a_gpt_with_its_sums_is_the_model_itself():
         bare.depths.signal[1:], kept.depths.signal[1:]
     )
     with pytest.raises(InputError, match="no next word"):
-        residuals.through(model, "")
+        residuals.run_stream(model, "")

@@ -29,7 +29,7 @@ def test_a_row_is_the_closed_form(row, centre, window, sigma):
     np.testing.assert_allclose(
         found.product, align * np.exp(-((at - centre) ** 2) / (2 * sigma**2)), atol=1e-12
     )
-    assert found.touched == inside.sum() and found.total <= 1 + 1e-12
+    assert found.n_inside == inside.sum() and found.total <= 1 + 1e-12
 
 
 def test_the_gaussian_at_the_edge_of_the_window_is_e_to_minus_two():
@@ -65,12 +65,12 @@ def test_the_layer_of_the_models_does_the_same():
     centre = float(trace["centre"].squeeze())
     found = luong.local(trace["scores"].squeeze().numpy(), centre, 2)
     np.testing.assert_allclose(found.product, trace["pattern"].squeeze().numpy(), atol=1e-6)
-    assert luong.predicted(luong.needed(centre, 8), 8) == pytest.approx(centre)
+    assert luong.predicted_centre(luong.required_z(centre, 8), 8) == pytest.approx(centre)
 
 
 def test_the_centre_never_reaches_the_ends():
-    assert luong.needed(6.0, 6) == math.inf and luong.needed(0.0, 6) == -math.inf
-    assert 0 < luong.predicted(-20, 6) < luong.predicted(20, 6) < 6
+    assert luong.required_z(6.0, 6) == math.inf and luong.required_z(0.0, 6) == -math.inf
+    assert 0 < luong.predicted_centre(-20, 6) < luong.predicted_centre(20, 6) < 6
 
 
 @pytest.mark.parametrize(("window", "sigma"), [(0, None), (2, 0.0), (2, math.inf)])
@@ -82,6 +82,6 @@ def test_what_cannot_be_is_refused(window, sigma):
 def test_what_windows_keep_and_cost():
     weights = np.eye(4)[[1, 0, 2, 3]]
     diagonal = luong.windows([luong.monotonic(t, 4) for t in range(4)], 1, 4)
-    assert luong.kept(weights, diagonal) == 1.0
-    assert luong.kept(weights, luong.windows(range(4), 0, 4)) == 0.5
+    assert luong.inside_share(weights, diagonal) == 1.0
+    assert luong.inside_share(weights, luong.windows(range(4), 0, 4)) == 0.5
     assert luong.crossing(weights) == 0 and luong.cells(4, 4) == 16 and luong.cells(4, 4, 1) == 12

@@ -38,23 +38,23 @@ def test_dot_products_depend_on_the_offset_and_are_half_d_on_the_diagonal():
 def test_distance_is_constant_by_offset_with_the_right_exponent_only():
     right = distance_profile(Formula(128), 200)
     assert np.abs(right.high - right.low).max() < 1e-9
-    assert right.at(5)[0] == pytest.approx(5.799136, abs=5e-7)
-    _, low, high = distance_profile(Formula(128, variant="unpaired"), 200, 6).at(5)
+    assert right.at_offset(5)[0] == pytest.approx(5.799136, abs=5e-7)
+    _, low, high = distance_profile(Formula(128, variant="unpaired"), 200, 6).at_offset(5)
     assert (low, high) == (pytest.approx(4.787, abs=5e-4), pytest.approx(6.678, abs=5e-4))
     fine = distance_profile(Formula(128), 200, 6, per_step=4)
     assert len(fine.k) == 21
-    assert fine.at(5)[0] == right.at(5)[0]
+    assert fine.at_offset(5)[0] == right.at_offset(5)[0]
 
 
 def test_profiles_of_a_learned_table_cover_every_pair_of_places():
     found = distance_profile(learned, 31)
     for k in (1, 7, 30):
         gaps = [np.linalg.norm(learned[t + k] - learned[t]) for t in range(31 - k)]
-        assert found.at(k) == pytest.approx((np.mean(gaps), min(gaps), max(gaps)))
+        assert found.at_offset(k) == pytest.approx((np.mean(gaps), min(gaps), max(gaps)))
     alike = similarity_profile(learned, 31)
     cosine = learned[3] @ learned[0] / np.linalg.norm(learned[3]) / np.linalg.norm(learned[0])
-    assert alike.at(0) == pytest.approx((1, 1, 1))
-    assert alike.at(3)[1] <= cosine <= alike.at(3)[2]
+    assert alike.at_offset(0) == pytest.approx((1, 1, 1))
+    assert alike.at_offset(3)[1] <= cosine <= alike.at_offset(3)[2]
 
 
 def test_rotary_s_mean_score_is_the_sinusoid_s_and_alibi_is_linear():
@@ -62,10 +62,10 @@ def test_rotary_s_mean_score_is_the_sinusoid_s_and_alibi_is_linear():
     sinusoid = np.sqrt(14) * (dot_products(Formula(14, base=500.0).table(20))[0] / 7 - 1)
     assert np.allclose(rows["rotary, sinusoid"].mean[::4], sinusoid)
     assert np.allclose(rows["ALiBi 1/32"].mean, -np.arange(20) / 32)
-    assert rows["learned"].at(4)[0] == pytest.approx(
-        np.sqrt(14) * (similarity_profile(learned, 20).at(4)[0] - 1)
+    assert rows["learned"].at_offset(4)[0] == pytest.approx(
+        np.sqrt(14) * (similarity_profile(learned, 20).at_offset(4)[0] - 1)
     )
-    assert all(row.at(0)[0] == pytest.approx(0) for row in rows.values())
+    assert all(row.at_offset(0)[0] == pytest.approx(0) for row in rows.values())
 
 
 def test_a_wrong_dimension_is_told_in_three_parts():

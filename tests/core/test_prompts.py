@@ -12,10 +12,10 @@ from core.data.tasks import PROMPT_LETTERS, PROMPTS, sample_strings
 from core.decoding import decode
 from tests.core.decoding_helpers import build
 from viz.course.shared.prompts import (
-    ASKED,
     DELIM,
     EXTRACT,
     FORMS,
+    QUESTIONS,
     START,
     TEMPLATES,
     answers,
@@ -70,8 +70,8 @@ def test_similarity_is_the_same_when_the_sentences_change_places(gpt):
 
 
 def test_templates_and_our_own_tasks_fit_together(gpt):
-    assert {asked.template for asked in ASKED} == set(TEMPLATES)
-    for asked in ASKED:
+    assert {asked.template for asked in QUESTIONS} == set(TEMPLATES)
+    for asked in QUESTIONS:
         assert set(asked.texts) == set(TEMPLATES[asked.template].fields) and "{" not in asked.prompt
         assert len(set(asked.candidates)) == len(asked.candidates) > asked.right and all(
             each[0] == " " for each in asked.candidates

@@ -31,7 +31,7 @@ def test_equals_scaled_dot_product_attention_also_where_r_is_not_p(d, p, r, n, i
         0
     ].numpy()
     np.testing.assert_allclose(found.z.astype(np.float32), theirs, atol=1e-6)
-    assert found.z.shape == (n, r) and self_attention.off_torch(found) <= 1e-6
+    assert found.z.shape == (n, r) and self_attention.torch_difference(found) <= 1e-6
     exact = F.scaled_dot_product_attention(
         *(torch.from_numpy(part)[None] for part in (found.q, found.k, found.v)),
         attn_mask=torch.from_numpy(found.allowed)[None],
@@ -59,7 +59,7 @@ def test_without_itself_the_diagonal_is_exactly_zero_and_a_lone_word_gets_zeros(
     assert (np.diag(found.weights) == 0).all()
     np.testing.assert_allclose(found.weights.sum(1), 1)
     alone = run(n=1, itself=False)
-    assert not alone.weights.any() and not alone.z.any() and self_attention.off_torch(alone) == 0
+    assert not alone.weights.any() and not alone.z.any() and self_attention.torch_difference(alone) == 0
     assert run(n=1).weights.tolist() == [[1.0]]
 
 

@@ -37,8 +37,8 @@ def test_the_decoder_reads_start_and_the_target_one_place_later(model):
     assert (
         found.ids.tolist() == ids
         and found.read[0] == "START"
-        and found.read[1:] == found.wanted[:-1]
-        and found.wanted[-1] == "END"
+        and found.read[1:] == found.target[:-1]
+        and found.target[-1] == "END"
     )
     assert parallel_decoder.shifted(tuple(ids), 1) == (1, *ids[:-1])
     table = model.network.embed["token"].weight

@@ -28,7 +28,10 @@ def test_equal_importances_give_one_tenth_each():
 
 
 def test_raising_one_word_shrinks_all_others_by_one_factor():
-    before, after = weighting.softmax(weighting.BY_HAND), weighting.raised(weighting.BY_HAND, 2)
+    before, after = (
+        weighting.softmax(weighting.BY_HAND),
+        weighting.weights_after_increase(weighting.BY_HAND, 2),
+    )
     ratio = np.delete(after, 2) / np.delete(before, 2)
     np.testing.assert_allclose(ratio, ratio[0])
     assert after[2] / before[2] == pytest.approx(np.e * ratio[0]) and ratio[0] < 1

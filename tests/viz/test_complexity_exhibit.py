@@ -54,7 +54,7 @@ def test_the_curves_wait_for_the_guess_and_their_crossing_is_marked():
 def test_everything_counted_crosses_elsewhere():
     test = page(1, guess=RIGHT, whole="1", p="256")
     assert "n = 2p = 512" in texts(test)
-    assert f"{maths.recurrence(50, 256, whole=True).operations:,} for recurrence" in said(test)
+    assert f"{maths.recurrence(50, 256, count_all=True).operations:,} for recurrence" in said(test)
 
 
 def test_table_1_in_numbers():
@@ -88,12 +88,12 @@ def test_the_memory_of_the_scores():
 
 
 def test_the_recorded_run_comes_first_and_a_press_measures_here(monkeypatch):
-    kept = maths.recorded()
+    kept = maths.recorded_timings()
     test = page(5)
     assert states(said(test), "512", kept.machine)
     assert [
         row["value"] for row in drawn_rows(test, mark="line") if row["line"] == "self-attention"
-    ] == pytest.approx([1e3 * row.attention for row in kept.of(512)])
+    ] == pytest.approx([1e3 * row.attention for row in kept.of_width(512)])
     asked: list[int] = []
     monkeypatch.setattr(maths, "measure", lambda n, p: asked.append(n) or maths.Timing(n, p, n * 1e-3, 2e-3))
     test = test.button(key=SLUG + "measure").click().run()

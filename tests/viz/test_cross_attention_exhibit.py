@@ -57,10 +57,10 @@ def test_the_map_has_both_sentences_as_axes_and_comes_after_the_guess():
     row = int(weights[:-1].max(1).argmax())
     assert states(
         said(test),
-        f"“{data.written[row]}”",
+        f"“{data.target_tokens[row]}”",
         f"L{data.layer}.H{data.head}",
         percent(weights[row].max()),
-        f"“{data.read[int(weights[row].argmax())]}”",
+        f"“{data.source_tokens[int(weights[row].argmax())]}”",
     )
     names: dict[str, object] = {}
     exec(next(code.value for code in test.code if "core.open_model" in code.value), names)
@@ -70,7 +70,7 @@ def test_the_map_has_both_sentences_as_axes_and_comes_after_the_guess():
 @pytest.mark.slow
 def test_the_opening_sentence_shows_the_lesson_and_nothing_is_said_before_the_guess():
     data = exhibit.compute(Params())
-    assert len(data.read) != len(data.written), "a map that is no square"
+    assert len(data.source_tokens) != len(data.target_tokens), "a map that is no square"
     for m, n in ((8, 7), (6, 6), (1, 1), (1, 2), (2, 1)):
         offered = maths.sizes(m, n)
         assert f"{m} × {n}" in offered and len(set(offered)) == len(offered) >= (3 if m * n > 1 else 2), (
@@ -82,7 +82,7 @@ def test_the_opening_sentence_shows_the_lesson_and_nothing_is_said_before_the_gu
     after = next(
         packet
         for packet in packets(
-            page(state={f"predict:{SLUG}.shape": f"{len(data.written)} × {len(data.read)}"})
+            page(state={f"predict:{SLUG}.shape": f"{len(data.target_tokens)} × {len(data.source_tokens)}"})
         )
         if "say" in packet
     )
@@ -93,10 +93,11 @@ def test_the_opening_sentence_shows_the_lesson_and_nothing_is_said_before_the_gu
 def test_the_head_it_opens_with_looks_at_the_words_that_are_translated():
     data = exhibit.compute(Params())
     looked = {
-        word: data.read[int(row.argmax())] for word, row in zip(data.written, data.pattern, strict=True)
+        word: data.source_tokens[int(row.argmax())]
+        for word, row in zip(data.target_tokens, data.pattern, strict=True)
     }
     assert looked["casa"] == "house" and looked["roja"] == "red" and looked["vieja"] == "old", looked
-    _, before, after = maths.swapped(data, "source")
+    _, before, after = maths.measure_exchange(data, "source")
     assert (before, after) == ("red", "black")
 
 
@@ -113,7 +114,7 @@ def test_another_sentence_has_another_answer_and_a_chosen_head_is_shown():
 def test_shapes_are_those_of_the_run():
     test = page(TABLE, step="2")
     data = exhibit.compute(Params())
-    config, n, m = data.run.model.config, len(data.read), len(data.written)
+    config, n, m = data.run.model.config, len(data.source_tokens), len(data.target_tokens)
     notes = [line["words"] for line in drawn_rows(test, "words", "y")]
     assert (
         f"Q: {config.n_heads} × {m} × {config.d_head}" in notes
@@ -132,7 +133,7 @@ def test_a_source_word_moves_no_query_of_layer_0_and_a_target_word_no_key():
     for side, answer in answers.items():
         test = page(step="3", side=side, state={f"predict:{SLUG}.moves": answer})
         assert "Right." in said(test), side
-        change, before, after = maths.swapped(exhibit.compute(Params()), side)
+        change, before, after = maths.measure_exchange(exhibit.compute(Params()), side)
         assert before != after and np.array_equal(
             change[0] == 0, np.array([side == "source", side == "target", side == "target"])
         )
@@ -146,9 +147,9 @@ def test_the_source_is_computed_once():
     assert all(set(trace["y"]) == {0} for trace in figure(hidden)["data"] if trace["name"] == "source words")
     test = page(step="4").button(key=f"predict:{SLUG}.rows:commit").click().run()
     data = exhibit.compute(Params())
-    found, n, m = cross_shapes.written(data.run), len(data.read), len(data.written)
-    assert figure(test)["data"][0]["y"] == [n] + [0] * (m - 1) and found.kept
-    assert states(said(test), f"{m} rows", n, m + n, sum(found.anew))
+    found, n, m = cross_shapes.decode_with_cache(data.run), len(data.source_tokens), len(data.target_tokens)
+    assert figure(test)["data"][0]["y"] == [n] + [0] * (m - 1) and found.source_cached
+    assert states(said(test), f"{m} rows", n, m + n, sum(found.uncached_rows))
 
 
 @pytest.mark.slow
@@ -158,8 +159,8 @@ def test_padding_is_hidden_by_three_masks_and_its_content_changes_nothing():
     titles = [packet.get("title") for packet in packets(test)]
     assert titles[:4] == ["Source padding", "Target padding", "Causal", "Target: both"]
     change = padded_content(run_batch(core.open_model(MODEL), (Params().first, Params().second)))
-    assert change.with_mask == 0.0 and change.without > 0.1
-    assert states(said(test), "0.0", f"{change.without:.2f}")
+    assert change.with_mask == 0.0 and change.without_mask > 0.1
+    assert states(said(test), "0.0", f"{change.without_mask:.2f}")
 
 
 def test_a_layer_has_two_maps_and_an_encoder_layer_inside():
@@ -168,7 +169,7 @@ def test_a_layer_has_two_maps_and_an_encoder_layer_inside():
     assert "3,152,384" not in said(hidden) and "789,760" not in said(hidden)
     test = page(step="6", state={f"predict:{SLUG}.less": "exactly as many"})
     data, counts = exhibit.compute(Params()), cross_shapes.counts()
-    m, n = len(data.written), len(data.read)
+    m, n = len(data.target_tokens), len(data.source_tokens)
     assert "Right." in said(test) and f"{counts.decoder:,} − 1,051,648 = {counts.encoder:,}" in said(test)
     own, cross = packets(test)[:2]
     assert own["shape"] == [m, m] and cross["shape"] == [m, n]

@@ -12,7 +12,7 @@ from test_decode import engine as engine  # the fixture
 
 from core.analysis.forcing import compare_forcing
 from viz.course.shared.guessing import Round, played, score
-from viz.course.shared.prompts import ASKED, answers
+from viz.course.shared.prompts import QUESTIONS, answers
 from viz.workspace.decode import cache, controls, forcing, guess
 from viz.workspace.decode.cache_cost import cached_arrays, products
 from viz.workspace.decode.choices import choices
@@ -35,7 +35,7 @@ def test_a_guess_is_weighed_and_the_text_goes_on(engine):
     one = played(Round(model, "once upon a time"), "there")
     assert test.query_params["decode.guesses"] == "there" and not test.exception
     assert f"{one.guess.bits:.1f} bits" in whole(test) and f"{score([one]).chance:.1f}" in whole(test)
-    assert Round(model, "once upon a time").went_on(one.own.text).split()[-1] in whole(test)
+    assert Round(model, "once upon a time").went_on(one.model_guess.text).split()[-1] in whole(test)
     again = drawn(decode__show=GUESS, text="once upon a time", decode__guesses="there")
     assert whole(again) == whole(test)
 
@@ -148,7 +148,7 @@ def test_you_are_welcome_is_trained_place_by_place(engine):
 
 def test_answers_are_weighed_behind_a_prompt(engine):
     test = drawn(decode__show=PROMPTS)
-    task = ASKED[0]
+    task = QUESTIONS[0]
     found = answers(engine.models["gpt-mini"], task.prompt, task.candidates)
     assert (
         not test.exception

@@ -11,7 +11,7 @@ from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 from viz.charts.curves import number
-from viz.course.exhibit import filled
+from viz.course.exhibit import fill_in
 from viz.course.transformer.encoder import exhibit, maths, steps
 from viz.course.transformer.encoder.params import MODELS, SENTENCES, SHAPES, Params
 from viz.number_text import or_exactly_zero
@@ -47,7 +47,7 @@ def test_the_question_is_answered_by_this_sentence():
     for text in SENTENCES[:2]:
         found = exhibit.compute(Params(text))
         first, cosines = (maths.cosines(found.states[at]) for at in (0, -1))
-        word = steps.drawn_to(first, cosines, steps.lettered(found))
+        word = steps.drawn_to(first, cosines, steps.word_positions(found))
         last = cosines[word].copy()
         last[word] = -2
         answer = found.words[int(last.argmax())]
@@ -91,7 +91,7 @@ def test_the_stack_is_read_after_n_layers_and_equals_a_loop(data):
         assert f"After {at} layers" in said(
             test
         ) and f"differ by {or_exactly_zero(data.off, f'{data.off:.0e}')}" in said(test)
-        assert number(float(data.depth.kept[at].mean())) in said(test)
+        assert number(float(data.depth.with_input[at].mean())) in said(test)
 
 
 @pytest.mark.quick(2)
@@ -124,7 +124,7 @@ def test_maps_by_layer_and_head(data):
 
 def test_over_depth_for_a_chosen_word(data):
     test = page(5, of=data.run.model.name, word="3")
-    last = data.depth.kept[-1, 3], data.depth.others[-1, 3]
+    last = data.depth.with_input[-1, 3], data.depth.others[-1, 3]
     assert f"after L{len(data.states) - 2} {number(float(last[0]))} and {number(float(last[1]))}" in said(
         test
     )
@@ -147,6 +147,6 @@ def test_the_parameters_stand_below_the_equation():
 
 def test_the_lines_to_take_away_make_the_same_numbers(data):
     names: dict[str, object] = {}
-    exec(filled(exhibit.EXHIBIT.text.steps[0].code, {}, Params(model=data.run.model.name)), names)
-    np.testing.assert_allclose(names["found"].kept, data.depth.kept, atol=1e-5)
+    exec(fill_in(exhibit.EXHIBIT.text.steps[0].code, {}, Params(model=data.run.model.name)), names)
+    np.testing.assert_allclose(names["found"].with_input, data.depth.with_input, atol=1e-5)
     np.testing.assert_allclose(names["states"], data.states, atol=1e-4)

@@ -167,7 +167,7 @@ def test_exhibits_are_read_through_their_parts(tmp_path: Path):
     (home / "exhibit.py").write_text(
         'from viz.course.why.a import folds\nfrom viz.course.why.gone import x\nshow("E1", key="E3")'
     )
-    assert erratum_places.named(home / "exhibit.py") == {"E1", "E5", "E7"}
+    assert erratum_places.errata_ids(home / "exhibit.py") == {"E1", "E5", "E7"}
 
 
 def test_every_place_is_a_known_document():

@@ -134,7 +134,7 @@ def test_one_unit_its_words_and_what_it_writes():
     params = Params(text=TEXT)
     data, model = exhibit.compute(params), core.serving.engine.default().open("translator-en-es")
     top = int(data.act[2].argmax())
-    found = maths.written(model, 0, data, top)
+    found = maths.unit_output(model, 0, data, top)
     test = page(5)
     np.testing.assert_allclose(lanes(test)[0], data.act[:, top], atol=6e-4)
     assert states(said(test), top, f"{int((data.pre[:, top] > 0).sum())} of {len(data.tokens)} words")

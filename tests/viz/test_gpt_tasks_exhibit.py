@@ -75,12 +75,12 @@ def test_the_head_reads_the_last_place():
         answers.add(answer)
         before = page(1, *FOLDS, **{"classification.first": text})
         assert (
-            f"{percent(found.said.probabilities.max())}" not in said(before) + str(words(before))
+            f"{percent(found.output.probabilities.max())}" not in said(before) + str(words(before))
             and words(before).count("?") == 2
         )
         after = page(1, guess=("place", answer), **{"classification.first": text})
         assert "Right." in said(after) and all(
-            percent(p) in words(after) and percent(p) in said(after) for p in found.said.probabilities
+            percent(p) in words(after) and percent(p) in said(after) for p in found.output.probabilities
         )
         assert words(after).count("Start") == words(after).count("Extract") == 1
     assert len(answers) == 2
@@ -98,7 +98,7 @@ def test_four_tasks_as_rows():
         assert "Right." in said(after) and words(after).count("Extract") == words(after).count(
             "Delim"
         ) == n == len(found.tokens)
-        assert f"{n} answers, {n} rows" in said(after) and number(found.said.scores[0]) in said(after)
+        assert f"{n} answers, {n} rows" in said(after) and number(found.output.scores[0]) in said(after)
     for task, count in ((ENTAILMENT, 1), (SIMILARITY, 2), (CLASSIFICATION, 1)):
         test = page(2, task=task)
         assert words(test).count("Extract") == count and words(test).count("Delim") == (
@@ -112,7 +112,7 @@ def test_what_extract_says_and_where_it_looks():
     for task in TASKS:
         found = heard(task)
         labels = Example(task, *TEXTS[task]).labels
-        best = labels[int(found.said.probabilities.argmax())]
+        best = labels[int(found.output.probabilities.argmax())]
         before = page(3, *FOLDS, task=task, layer="1")
         assert words(before).count("?") == len(labels) and "The head predicts" not in said(before)
         look = found.looks[0][1].mean(0)
@@ -120,13 +120,13 @@ def test_what_extract_says_and_where_it_looks():
         after = page(3, task=task, layer="1", guess=("says", best))
         assert "Right." in said(after) and all(
             f"“{label}” {percent(p)}" in said(after)
-            for label, p in zip(labels, found.said.probabilities, strict=True)
+            for label, p in zip(labels, found.output.probabilities, strict=True)
         )
 
 
 def test_the_recorded_models_know_the_opening_texts():
     for task in TASKS:
-        assert heard(task).said.probabilities.argmax() == RIGHT[task], task
+        assert heard(task).output.probabilities.argmax() == RIGHT[task], task
 
 
 @pytest.mark.slow
@@ -196,13 +196,13 @@ def test_a_training_of_ones_own(monkeypatch):
     found = extracted(default().open(job.name), CLASSIFICATION, TEXTS[CLASSIFICATION][:1])
     after.session_state["predict:gpt_tasks.place"] = f"{len(found.tokens[0]) - 1}: Extract"
     after.query_params["gpt_tasks.step"] = "1"
-    assert not after.run().exception and all(percent(p) in said(after) for p in found.said.probabilities)
+    assert not after.run().exception and all(percent(p) in said(after) for p in found.output.probabilities)
 
 
 def test_the_lines_to_take_away_make_the_same_numbers():
     names: dict[str, object] = {}
     exec(page(3, *FOLDS).code[-1].value, names)
-    np.testing.assert_allclose(names["found"].said.probabilities, heard(CHOICE).said.probabilities)
+    np.testing.assert_allclose(names["found"].output.probabilities, heard(CHOICE).output.probabilities)
     assert exhibit.thumbnail().count("<rect") > 3
 
 

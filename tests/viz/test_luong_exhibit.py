@@ -164,7 +164,7 @@ def test_the_cost_is_what_the_model_does_inside_the_windows(every):
     found = maths.cost(TEXT, data, centres, 3)
     model = core.serving.engine.default().open(data.model)
     allowed = luong.windows(centres, 2, len(data.source))
-    run = model.run(TEXT, target=data.target, edits=(luong.shut_in(allowed),))
+    run = model.run(TEXT, target=data.target, edits=(luong.restrict_to_windows(allowed),))
     assert found.loss[1] == pytest.approx(unscaled_scores.surprise(run.logits, run.ids), abs=1e-5)
     assert found.n_scores[1] == allowed.sum()
     assert (run.trace["decoder.attn.pattern"][0][~allowed] == 0).all()

@@ -240,7 +240,7 @@ def test_the_question_is_answered_with_this_rows_numbers():
     assert "same factor" not in said(before)
     test = page(text="I am a student.", layer="0", head="0", state={"predict:masks.guess": "It is lost"})
     data = matrices(MaskedHead(text="I am a student."))
-    told = lesson.without_favourite(data.scores, data.allowed, 2)
+    told = lesson.mask_favourite(data.scores, data.allowed, 2)
     assert told is not None and f"from {told.before:.3f} to {told.after:.3f}" in said(test)
 
 

@@ -14,7 +14,7 @@ from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 from core.serving.engine import default
-from viz.course.exhibit import filled
+from viz.course.exhibit import fill_in
 from viz.course.self_attention.charts.reordered import OTHER, SAME, reordered
 from viz.course.self_attention.permutation import exhibit, maths, order, steps
 from viz.course.self_attention.permutation.params import Params
@@ -202,7 +202,7 @@ def test_the_proof_stands_below_the_equation_and_the_lines_make_the_same_numbers
     assert not test.exception and any("P S P" in each.value for each in test.latex)
     params = Params("A rose is a rose.", (3, 4, 2, 0, 1, 5))
     data, names = exhibit.compute(params), {}
-    exec(filled(exhibit.EXHIBIT.text.steps[0].code, {}, params, data), names)
+    exec(fill_in(exhibit.EXHIBIT.text.steps[0].code, {}, params, data), names)
     np.testing.assert_allclose(names["plain"].after, data.plain.after)
     np.testing.assert_allclose(names["placed"].change, data.placed.change)
     assert data.plain.unchanged.all()

@@ -39,13 +39,15 @@ def test_the_claims_of_every_step_hold(slug: str, preset: int) -> None:
     exhibit = EXHIBITS[slug]
     params = exhibit.params(**(exhibit.presets[preset - 1] if preset else {}))
     data = (
-        exhibit.compute(params) if any(not step.alone and step.promises for step in exhibit.steps) else None
+        exhibit.compute(params)
+        if any(not step.without_data and step.promises for step in exhibit.steps)
+        else None
     )
     broken = [
         (number, claim)
         for number, claim in claims(exhibit)
         if not exhibit.steps[number - 1].promises[claim](
-            params, None if exhibit.steps[number - 1].alone else data
+            params, None if exhibit.steps[number - 1].without_data else data
         )
     ]
     assert broken == []

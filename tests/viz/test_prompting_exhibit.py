@@ -24,7 +24,7 @@ from viz.course.gpt.prompting.exhibit import (
     how_well,
     one_word,
 )
-from viz.course.shared.prompts import ASKED, answers, solved
+from viz.course.shared.prompts import QUESTIONS, answers, solved
 
 
 @pytest.mark.parametrize("string", ["hello", "Lamp"])
@@ -62,14 +62,15 @@ def test_new_strings_by_length_and_none_longer_than_in_training() -> None:
 @pytest.mark.parametrize("at", [0, 2, 5])
 def test_a_described_task_is_scored_by_its_candidates(at: int) -> None:
     """C106."""
-    ranked = answers(default().open(MODEL), ASKED[at].prompt, ASKED[at].candidates)
+    ranked = answers(default().open(MODEL), QUESTIONS[at].prompt, QUESTIONS[at].candidates)
     view = described(Params(asked=at), None)
     assert view.answer == min(ranked, key=lambda each: each.place).text.strip()
     assert view.rows["share"].tolist() == pytest.approx([each.share for each in ranked])
     right = [
-        answers(default().open(MODEL), each.prompt, each.candidates)[each.right].place == 1 for each in ASKED
+        answers(default().open(MODEL), each.prompt, each.candidates)[each.right].place == 1
+        for each in QUESTIONS
     ]
-    assert f"in {sum(right)} of {len(ASKED)} prompts" in view.summary
+    assert f"in {sum(right)} of {len(QUESTIONS)} prompts" in view.summary
 
 
 @pytest.mark.slow

@@ -118,7 +118,7 @@ def test_the_switch_takes_the_sums_out_and_signal_and_gradient_are_drawn_by_dept
 
 def test_a_trained_model_without_its_sums():
     model = core.serving.engine.default().open("gpt-mini")
-    kept, bare = (residuals.through(model, TEXT, residual=residual) for residual in (True, False))
+    kept, bare = (residuals.run_stream(model, TEXT, residual=residual) for residual in (True, False))
     blind = math.log(model.config.n_vocab)
     right = (
         sums.FARES[0]
@@ -131,7 +131,7 @@ def test_a_trained_model_without_its_sums():
     assert len(figure(before)["data"]) == 2 and f"{bare.surprise:.2f} nats" not in said(before)
     told = page(3, "residual_norm.table", guess=("fares", right))
     assert "Right." in said(told) and f"{bare.surprise:.2f} nats instead of {kept.surprise:.2f}" in said(told)
-    np.testing.assert_allclose(plain(figure(told)["data"][1]["y"]), bare.depths.alike, atol=1e-6)
+    np.testing.assert_allclose(plain(figure(told)["data"][1]["y"]), bare.depths.mean_cosine, atol=1e-6)
     assert len(told.dataframe) == 1 and len(told.dataframe[0].value.columns) == 6
 
 

@@ -14,7 +14,7 @@ from shown_values import states
 from streamlit.testing.v1 import AppTest
 
 from viz.charts.patches import PICKED, VEIL, lit, reads
-from viz.course.exhibit import filled
+from viz.course.exhibit import fill_in
 from viz.course.look_up.soft_and_hard import exhibit, maths, steps
 from viz.course.look_up.soft_and_hard.charts import guesses
 from viz.course.look_up.soft_and_hard.params import Params
@@ -178,7 +178,7 @@ def test_the_gradient_stands_with_its_numbers_in_the_equation():
 def test_the_lines_to_take_away_make_the_same_numbers():
     params = Params(asks=9, beta=12, draws=50, draw=4)
     names: dict[str, object] = {}
-    exec(filled(exhibit.EXHIBIT.text.steps[0].code, {}, params), names)
+    exec(fill_in(exhibit.EXHIBIT.text.steps[0].code, {}, params), names)
     data = exhibit.compute(params)
     np.testing.assert_allclose(names["weights"], data.weights)
     assert np.array_equal(names["drawn"], data.samples)

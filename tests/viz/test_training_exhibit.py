@@ -15,11 +15,11 @@ from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from viz import theme
-from viz.course.exhibit import filled
+from viz.course.exhibit import fill_in
 from viz.course.transformer.training_and_inference import exhibit, greedy, learn, teacher_forcing_steps, write
 from viz.course.transformer.training_and_inference.charts import learned_task, teacher_forcing
 from viz.course.transformer.training_and_inference.parallel_decoder import at_once
-from viz.course.transformer.training_and_inference.params import FACTORS, MODEL, SLUG, named
+from viz.course.transformer.training_and_inference.params import FACTORS, MODEL, SLUG, as_words
 from viz.number_text import tiny
 
 FOLDS = [f"fold:training_and_inference.{name}" for name in ("equation", "looking", "table", "take")] + [
@@ -77,7 +77,7 @@ def test_no_step_needs_plotly():
 def test_the_shift_is_covered_and_then_shown():
     """C055."""
     found = at_once(model(), "You are welcome.", "De nada.")
-    read, wanted = named(found.read), named(found.wanted)
+    read, wanted = as_words(found.read), as_words(found.target)
     before, after = page(1, *FOLDS), page(1, guess=("shift", read[1]))
     assert texts(before).count("?") == len(wanted) - 1 and "Right" in said(after) and "?" not in texts(after)
     assert all(token in texts(after) for token in (*read, *wanted))
@@ -85,7 +85,7 @@ def test_the_shift_is_covered_and_then_shown():
     assert states(said(straight), f"{found.unshifted.mean():.2f} nats")
     other = at_once(model(), "I am a student.", "Soy.")
     assert "Right" in said(
-        page(1, guess=("shift", named(other.read)[1]), text="I am a student.", target="Soy.")
+        page(1, guess=("shift", as_words(other.read)[1]), text="I am a student.", target="Soy.")
     )
 
 
@@ -99,14 +99,14 @@ def test_the_losses_of_all_places_wait_for_the_guess():
         and {row["now"] for row in bars(before)} == {0}
         and f"{found.losses.mean():.4f}" not in said_and_set(before)
     )
-    places = [f"{i + 1}: {token}" for i, token in enumerate(named(found.wanted))]
+    places = [f"{i + 1}: {token}" for i, token in enumerate(as_words(found.target))]
     after = page(2, FOLDS[0], guess=("most", places[int(found.losses.argmax())]))
     assert "Right" in said(after) and [row["said"] for row in bars(after)] == [
         f"{value:.3f}" for value in found.losses
     ]
     assert [row["now"] for row in bars(after)] == pytest.approx(found.losses, abs=1e-6) and [
         row["says"] for row in bars(after)
-    ] == named(found.wanted)
+    ] == as_words(found.target)
     assert states(said_and_set(after), f"{found.losses.mean():.4f}")
 
 
@@ -114,7 +114,7 @@ def test_the_losses_of_all_places_wait_for_the_guess():
 def test_step_by_step_has_the_same_scores():
     """C075."""
     found = at_once(model(), "You are welcome.", "De nada.")
-    m = len(found.wanted)
+    m = len(found.target)
     test = page(3)
     assert states(said(test), "1 pass", f"{m} passes") and states(
         said(test), tiny(float(found.differences.max()))
@@ -133,7 +133,7 @@ def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     assert states(said(before), f"{steps[0].loss:.3f} nats")
     gained = steps[0].losses - steps[1].losses
     found = at_once(model(), "You are welcome.", "De nada.")
-    places = [f"{i + 1}: {token}" for i, token in enumerate(named(found.wanted))]
+    places = [f"{i + 1}: {token}" for i, token in enumerate(as_words(found.target))]
     assert "Right" in said(page(4, guess=("gain", places[int(gained.argmax())])))
     test = before.button(key=SLUG + "go").click().run()
     assert not test.exception and test.query_params[SLUG + "steps"] == "1"
@@ -211,7 +211,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(monkeypatch):
     first, *_, learnt, last, _ = (step.code for step in exhibit.EXHIBIT.text.steps)
     values = {"model": MODEL, "most": learn.MOST, "place": 1, "heat": 2.0, "top": write.TOP}
     for code in (
-        *(filled(lines, values, params) for lines in (first, learnt, last)),
+        *(fill_in(lines, values, params) for lines in (first, learnt, last)),
         write._ways_code("paper", ""),
         write._ways_code("model", "a cat"),
     ):

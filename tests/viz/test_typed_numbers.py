@@ -23,7 +23,7 @@ PROMISES = "promises.py"
 """A promise is a margin that test_promises computes; no page shows it."""
 
 TRUE = [
-    ROOT / "viz" / "course" / name for name in ("errata", "equations", "homework", "pages/names/named.py")
+    ROOT / "viz" / "course" / name for name in ("errata", "equations", "homework", "pages/names/mentioned.py")
 ]
 PAGES = sorted(
     file

@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 import core
 from core.analysis.diagram_nodes import tensor_at
 from viz.charts.tensors import tensors
-from viz.course.exhibit import filled
+from viz.course.exhibit import fill_in
 from viz.course.shared import sizes, transformer_map
 from viz.course.transformer.walk_through import exhibit, folds, inside, params, steps
 from viz.course.transformer.walk_through.charts.shifted_targets import shifted
@@ -121,7 +121,7 @@ def test_the_words_and_the_pictures_of_all_boxes(data):
     for station in way:
         row = looked_at(data.run, 3) if station.box.side == "encoder" else 3
         assert (
-            any(letter.isdigit() for letter in inside.said(data.run, station, row))
+            any(letter.isdigit() for letter in inside.describe(data.run, station, row))
             and inside.DOES[inside.kind(station.box)]
         )
         json.loads(tensors(inside.panels(data.run, station.box, row)).to_json())
@@ -174,9 +174,9 @@ def test_counts_follow_the_sliders_and_the_tensors_do_not(data):
 
 
 def test_counts_of_the_map_equal_those_of_the_network(data):
-    counts = transformer_map.counted(data.boxes, steps.sizes_of(data))
+    counts = transformer_map.parameter_counts(data.boxes, steps.sizes_of(data))
     assert counts == dict(data.counts) and sum(counts.values()) == data.total == sum(
-        sizes.counted(steps.sizes_of(data)).values()
+        sizes.parameter_counts(steps.sizes_of(data)).values()
     )
 
 
@@ -229,7 +229,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(data):
     )
     names: dict[str, object] = {}
     lines = exhibit.EXHIBIT.text.steps[2].code
-    exec(filled(lines, folds.folds(data, told).code, params.Params()), names)
+    exec(fill_in(lines, folds.folds(data, told).code, params.Params()), names)
     np.testing.assert_allclose(names["out"], tensor_at(data.run, "decoder.layer.1.cross_attn.out"), atol=1e-5)
     np.testing.assert_allclose(
         [station.size for station in names["way"]], [station.size for station in told.way], rtol=1e-4

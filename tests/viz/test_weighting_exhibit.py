@@ -137,7 +137,7 @@ def test_what_one_word_gains_the_others_lose_by_one_factor():
     test = page(step="3", state={"predict:weighting.share": "They stay as they are"})
     raw = np.array(weighting.BY_HAND)
     place = int(raw.argmin())
-    after = weighting.raised(weighting.BY_HAND, place)
+    after = weighting.weights_after_increase(weighting.BY_HAND, place)
     ratio = after[7] / weighting.softmax(raw)[7]
     assert states(said(test), "“All shrink", "same factor") and f"multiplied by {ratio:.3f}" in said(test)
 

@@ -15,7 +15,7 @@ from core import glossary
 from viz.course import errata
 from viz.course.equations import EQUATIONS, Equation
 from viz.course.kit import equation_view as equations
-from viz.course.pages.names import named, sections
+from viz.course.pages.names import mentioned, sections
 from viz.course.pages.names import page as names
 from viz.labels import has_index
 from viz.sources import SOURCES
@@ -114,14 +114,14 @@ def test_the_names_page_explains_the_letters_that_collide_and_the_names_that_are
         "Survey of vision",
     ):
         assert name in page, name
-    assert all(one.sentence in page and one.paper in page for one in named.NAMED)
+    assert all(one.sentence in page and one.paper in page for one in mentioned.NAMED)
 
 
 def test_the_seven_tasks_say_who_is_query_key_and_value() -> None:
     test = drawn("names", {"fold:names.tasks": True})
     page = said(test)
-    assert not test.exception and len(named.TASKS) == 7
-    for task in named.TASKS:
+    assert not test.exception and len(mentioned.TASKS) == 7
+    for task in mentioned.TASKS:
         assert task.name in page and task.paper in page
         assert f"Query: {task.query}. Key: {task.key}. Value: {task.value}." in page
 
@@ -140,7 +140,7 @@ ATTEND = {
 
 def test_the_seven_tasks_are_those_of_the_survey_and_attend_as_it_defines() -> None:
     """What is attended to gives keys and values alike; the query is another thing; "ask" asks with the question, "spell" spells sound."""
-    tasks = {task.name: task for task in named.TASKS}
+    tasks = {task.name: task for task in mentioned.TASKS}
     assert set(tasks) == set(ATTEND)
     for name, (part, authors) in ATTEND.items():
         task = tasks[name]
@@ -155,7 +155,7 @@ def test_the_seven_tasks_are_those_of_the_survey_and_attend_as_it_defines() -> N
             "picture" in task.key
         ) == name.removeprefix("Protect, ").lower().startswith("show")
         assert ("question" in task.query) == (", ask," in name)
-    assert len(re.findall(r"20\d\d", " ".join(task.paper for task in named.TASKS))) == 9, (
+    assert len(re.findall(r"20\d\d", " ".join(task.paper for task in mentioned.TASKS))) == 9, (
         "two papers each for images and for speech"
     )
 
@@ -164,7 +164,7 @@ def test_the_other_sections_hold_all_terms_axes_and_bridges() -> None:
     state = {f"fold:names.{slug}": True for slug in ("tensors", "axes", "methods", "bridges")}
     page = said(drawn("names", state))
     assert all(term.sentence in page for term in (*glossary.LEAVES, *glossary.AXES, *glossary.METHODS))
-    assert all(row.columns in page and row.rows in page and row.bridge in page for row in named.BRIDGES)
+    assert all(row.columns in page and row.rows in page and row.bridge in page for row in mentioned.BRIDGES)
 
 
 def test_one_box_searches_all_sections() -> None:
@@ -267,10 +267,10 @@ def test_the_measures_of_a_prediction_lead_to_where_they_are_explained():
 
 
 def test_a_name_leads_to_the_page_that_runs_it():
-    nearest = {one.name: one.near[:1] for one in named.NAMED}
+    nearest = {one.name: one.near[:1] for one in mentioned.NAMED}
     assert nearest["Masked autoencoder (MAE)"] == ("picture_as_words",)
     assert nearest["ResNet"] == nearest["Batch normalization"] == ("residual_norm",)
-    assert {one.near[0] for one in named.LATER} == {"prompting", "gpt_tasks", "sparse_attention"}
+    assert {one.near[0] for one in mentioned.LATER} == {"prompting", "gpt_tasks", "sparse_attention"}
     assert {nearest[name] for name in nearest if name.startswith(("Megatron", "Turing", "PaLM"))} == {
         ("sizes",)
     }

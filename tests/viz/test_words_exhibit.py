@@ -128,7 +128,7 @@ def test_the_map_keeps_the_sum():
 
 def test_principal_components_are_those_of_the_covariance():
     rows = np.random.default_rng(2).normal(size=(11, 7))
-    places, share = word_vectors.spread_out(rows)
+    places, share = word_vectors.principal_plane(rows)
     values = np.sort(np.linalg.eigvalsh(np.cov(rows.T)))[::-1]
     np.testing.assert_allclose(places.var(0, ddof=1), values[:2])
     assert share == pytest.approx(values[:2].sum() / values.sum())
@@ -139,7 +139,7 @@ def test_principal_components_are_those_of_the_covariance():
 
 def test_in_a_table_a_word_has_one_vector_and_in_a_model_two():
     model, start = default().open(READER), Params()
-    same = word_vectors.alike(model.run(start.one), model.run(start.two), "bank")
+    same = word_vectors.layer_cosines(model.run(start.one), model.run(start.two), "bank")
     assert same[0] == pytest.approx(1, abs=1e-6) and same[-1] < 0.9 and len(same) == model.config.n_layers + 2
     test = committed(page(4), "alike", 0.5)
     assert f"{same[0]:.3f}" in said(test) and states(said(test), f"{same[-1]:.3f}")
@@ -159,7 +159,7 @@ def test_the_mix_is_a_row_of_the_causal_matrix_over_the_words_so_far(text):
     run = core.open_model(READER).run(text)
     row = context.ROWS[text]
     weights = run.attention("causal", by="word").weights[layer, head, row, : row + 1]
-    found = word_vectors.mixed(run, layer, head, row)
+    found = word_vectors.head_mix(run, layer, head, row)
     np.testing.assert_allclose(found.weights, weights, atol=1e-6)
     assert (
         math.isclose(found.weights.sum(), 1, abs_tol=1e-5)

@@ -1,26 +1,27 @@
-"""An exhibit declares, and this draws: its title and steps, the controls, the folds, and nothing that tells before the guess.
+"""Exhibits: a page of the course declares its steps, and `Exhibit.page` draws title, steps, controls and folds; nothing reveals an
+answer before the guess.
 
-A folder of a chapter is an exhibit. Beside each other lie in it
+A folder of a chapter is an exhibit. It has these files:
 
-    text.md       title, claim, documents, and of each step what is said, what one looks at, what to try
-    data.py       what is computed, without a screen (in older exhibits maths.py)
+    text.md       title, claim, sources, and for each step its text, reading hints and suggestions
+    data.py       the computation, without a screen (in older exhibits maths.py)
     exhibit.py    Params (viz.widgets.knobs), compute(params), the steps, and EXHIBIT = Exhibit(...) that joins them
     charts.py     its own pictures
 
 A step is a function of (params, data) that returns a View (viz.course.kit.step): its question, table, chart and sentence. Older ones draw
-them themselves, from top to bottom, and return what belongs in the folds. text.md begins with TOML between two lines of +++, then each step is a section:
+them themselves, from top to bottom, and return the contents of the folds. text.md begins with TOML between two lines of +++, then each step is a section:
 
     ## Spread
-    What is said at the step.
+    The text of the step.
     ### Look
-    What one looks at.
+    Hints for reading the picture.
     ### Try
-    What to try.
+    Suggestions for experiments.
     ### Code
-    The lines of Python that make the same numbers, between two lines of ```.
+    The lines of Python that compute the same numbers, between two lines of ```.
 
 ### Look, ### Try and ### Code before the first step hold for every step that has none of its own; in a step's own lines {lines}
-stands for those. {p.FIELD}, {data} and what the step gives by name are filled in. An exhibit that is no build-up has no ## and one Step.
+is replaced by those. {p.FIELD}, {data} and what the step gives by name are filled in. An exhibit that is no build-up has no ## and one Step.
 """
 
 from __future__ import annotations
@@ -51,39 +52,39 @@ CHANGE = mark("Change it")
 
 @dataclass(frozen=True)
 class Folds:
-    """What a step leaves for the folds. Nothing of it is told before `known`: that the question, if there is one, has been answered.
+    """Contents of the folds below a step. Nothing is shown before `revealed`: until then the step's question is open.
 
     equations: keys of viz.course.equations, each with this run's values of its symbols; latex: lines with this run's numbers.
-    more: draws what else belongs below the equations. look: what is filled into text.md's, where it has numbers of the run.
-    aside: draws what stands below the words on what one looks at, such as a link to another page.
-    change: draws what else can be changed, where its options depend on the data, in the fold "Change it". own: folds of its own behind
-    that one, each a name, a word for its key and what draws it.
-    table, arrays: a table (or its columns) and arrays by name, or what makes them when their fold is opened. code: what is filled into text.md's lines that make the same numbers in a notebook.
-    Where look or code is a text, it stands in place of text.md's.
+    more: function that draws below the equations. look: values for the placeholders of text.md's reading hints.
+    note_below: function that draws below the reading hints, such as a link to another page.
+    change: function that draws further controls in the fold "Change it", where their options depend on the data. extra_folds: folds
+    after that one, each a title, a word for its key and the function that draws it.
+    table, arrays: a table (or its columns) and arrays by name, or a function that makes them when their fold is opened. code: values
+    for the placeholders of text.md's code. Where look or code is a text, it replaces that of text.md.
     """
 
     table: Mapping[str, Any] | pd.DataFrame | Callable[[], pd.DataFrame]
     arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
     code: str | Mapping[str, Any] = field(default_factory=dict)
-    known: bool = True
+    revealed: bool = True
     equations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     latex: Sequence[str] = ()
     more: Callable[[], object] | None = None
     look: str | Mapping[str, Any] = ""
-    aside: Callable[[], object] | None = None
+    note_below: Callable[[], object] | None = None
     change: Callable[[], object] | None = None
-    own: Sequence[tuple[str, str, Callable[[], object]]] = ()
+    extra_folds: Sequence[tuple[str, str, Callable[[], object]]] = ()
 
 
 @dataclass(frozen=True)
 class Step(Generic[P, D]):
     """A step: the function that draws it, the fields of Params whose controls are below it, and those in the fold "Change it".
 
-    texts: fields whose controls are below it, too, but hidden in present mode: the boxes of the texts that it reads. alone: it reads
-    nothing of what is computed for the others, and is drawn where that cannot be. Which controls there are may depend on what is
+    texts: fields whose controls are below it, too, but hidden in present mode: the boxes of the texts that it reads. without_data: it reads
+    nothing of the exhibit's data, and is drawn even where computing them fails. Which controls there are may depend on what is
     chosen: then `controls` is a function of the params.
 
-    promises: what the step's sentences claim of the run, each a condition on params and data under the claim's own words, as
+    promises: the claims of the step's sentences about the run, each a condition on params and data under the claim's own words, as
     {"the diagonal has a rank correlation of at least 0.8": lambda params, data: ...}. They must hold at the opening and at every preset:
     tests/viz/test_promises.py computes them, so that neither a training nor a new preset can make the page untrue.
     """
@@ -92,7 +93,7 @@ class Step(Generic[P, D]):
     controls: Sequence[str] | Callable[[P], Sequence[str]] = ()
     change: Sequence[str] = ()
     texts: Sequence[str] = ()
-    alone: bool = False
+    without_data: bool = False
     promises: Mapping[str, Callable[[P, D], bool]] = field(default_factory=dict)
 
 
@@ -102,8 +103,8 @@ class Exhibit(Generic[P, D]):
 
     compute_fields: the fields of Params that `compute` reads, by default all: pages that agree in these share one result. cost: of `compute`,
     in the scheduler's units, about 50 a millisecond (core.serving.engine); 0 computes it at once, again for each run of the page.
-    controls: fields whose controls are below every step; in present mode they are hidden. tells: says to viz.instruments.kit.origin whose numbers these are.
-    arrive: called first, where a link of yesterday needs to be read in today's words.
+    controls: fields whose controls are below every step; in present mode they are hidden. tells: records in viz.instruments.kit.origin which run the numbers are from.
+    arrive: called first, to convert the settings of old links.
     presets: the states that the exhibit offers besides its opening, each the fields that it changes; the promises of its steps hold there, too.
     """
 
@@ -120,16 +121,16 @@ class Exhibit(Generic[P, D]):
 
     @property
     def slug(self) -> str:
-        """Its folder's name: its address, and the prefix of its own names in the link."""
+        """Return the name of its folder: the address of the page and the prefix of its settings in the link."""
         return Path(self.file).parent.name
 
     @property
     def text(self) -> Text:
-        """What text.md says."""
+        """Return the parsed text.md."""
         return read(Path(self.file).with_name("text.md"))
 
     def data(self, params: P) -> D:
-        """What is computed of the params, once for whoever asks for the same."""
+        """Return the computed data for these params; visitors with the same params share one result."""
         if not self.cost:
             return self.compute(params)
         names = params._fields() if self.compute_fields is None else self.compute_fields
@@ -143,11 +144,11 @@ class Exhibit(Generic[P, D]):
         self.arrive()
         page_parts.title(self.text.info)
         named = [exhibit_parts.Step(one.name, one.says) for one in self.text.steps if one.name]
-        at = exhibit_parts.steps(named, f"{self.slug}.") if named else 0
-        step, params, folds = self.steps[at], self.params.read(self.slug), None
-        with errors.guard(), st.container(key=f"{self.slug}-picture-{at}"):
-            data: Any = None if step.alone else self.data(params)
-            if not step.alone:
+        index = exhibit_parts.steps(named, f"{self.slug}.") if named else 0
+        step, params, folds = self.steps[index], self.params.read(self.slug), None
+        with errors.guard(), st.container(key=f"{self.slug}-picture-{index}"):
+            data: Any = None if step.without_data else self.data(params)
+            if not step.without_data:
                 self.tells(params, data)
             drawn = step.draw(params, data)
             folds = (
@@ -168,23 +169,23 @@ class Exhibit(Generic[P, D]):
                 params.show(self.slug, *shown)
         with errors.guard():
             if folds is not None:
-                self._folds(at, params, data, folds)
+                self._folds(index, params, data, folds)
 
-    def _folds(self, at: int, params: P, data: Any, folds: Folds) -> None:
-        """More to change, the equation, what one looks at, the documents with their errata, the table, and what to take along."""
-        slug, known, said = self.slug, folds.known, self.text.steps[at]
-        if self.steps[at].change or folds.change:
-            with page_parts.fold(CHANGE, f"{slug}.change.{at}") as opened:
+    def _folds(self, index: int, params: P, data: Any, folds: Folds) -> None:
+        """Draw the folds below a step: more controls, equation, reading hints, sources with errata, table and export."""
+        slug, revealed, said = self.slug, folds.revealed, self.text.steps[index]
+        if self.steps[index].change or folds.change:
+            with page_parts.fold(CHANGE, f"{slug}.change.{index}") as opened:
                 if opened.open:
-                    params.show(slug, *self.steps[at].change)
+                    params.show(slug, *self.steps[index].change)
                     if folds.change:
                         folds.change()
-        for name, key, draw in folds.own:
+        for name, key, draw in folds.extra_folds:
             with page_parts.fold(name, f"{slug}.{key}") as opened:
                 if opened.open:
                     draw()
         with page_parts.fold(page_parts.EQUATION, f"{slug}.equation") as opened:
-            if opened.open and not known:
+            if opened.open and not revealed:
                 st.text(_(LATER))
             elif opened.open:
                 for key, values in folds.equations.items():
@@ -195,20 +196,20 @@ class Exhibit(Generic[P, D]):
                     folds.more()
         with page_parts.fold(page_parts.LOOKING, f"{slug}.looking") as opened:
             if opened.open:
-                look = filled(said.look, folds.look, params, data) if folds.look else said.look
+                look = fill_in(said.look, folds.look, params, data) if folds.look else said.look
                 st.markdown(formulas(look, is_markdown=True))
                 if said.tries:
                     st.markdown(formulas(said.tries, is_markdown=True))
-                if folds.aside:
-                    folds.aside()
-        page_parts.sources_fold(self.text.info, lambda: self._sources(said.errata, known))
-        table, arrays = (folds.table, folds.arrays) if known else ({"": [_(LATER)]}, {})
+                if folds.note_below:
+                    folds.note_below()
+        page_parts.sources_fold(self.text.info, lambda: self._sources(said.errata, revealed))
+        table, arrays = (folds.table, folds.arrays) if revealed else ({"": [_(LATER)]}, {})
         page_parts.table_fold(table if callable(table) else lambda: pd.DataFrame(table), slug)
         page_parts.export_fold(
             lambda: {
                 name: np.asarray(value) for name, value in (arrays() if callable(arrays) else arrays).items()
             },
-            filled(said.code, folds.code, params, data),
+            fill_in(said.code, folds.code, params, data),
             key=slug,
         )
         if kinds := exercise_kinds_of_page(slug):
@@ -227,11 +228,11 @@ class Exhibit(Generic[P, D]):
                         **{"homework.group": SHEET, "homework.kinds": ",".join(kinds)},
                     )
 
-    def _sources(self, errata: Sequence[str], known: bool) -> None:
-        """What is ours and what the documents', and their errata."""
+    def _sources(self, errata: Sequence[str], revealed: bool) -> None:
+        """Return the contents of the folds that a view implies."""
         if self.text.sources:
             st.markdown(formulas(self.text.sources, is_markdown=True))
-        if known:
+        if revealed:
             from viz.course.kit import erratum_card  # the book of errata is long: only an open fold reads it
 
             erratum_card.show(*errata)
@@ -239,13 +240,13 @@ class Exhibit(Generic[P, D]):
             st.text(_(LATER))
 
 
-def folds_of(view: View, known: bool) -> Folds:
+def folds_of(view: View, revealed: bool) -> Folds:
     """Return what a view leaves for the folds."""
     return Folds(
         lambda: view.rows,
         view.columns,
         view.code,
-        known,
+        revealed,
         view.equations,
         view.latex,
         view.more,
@@ -253,10 +254,10 @@ def folds_of(view: View, known: bool) -> Folds:
     )
 
 
-def filled(words: str, given: str | Mapping[str, Any], params: Any, data: Any = None) -> str:
-    """Words of text.md with the visitor's choice as {p}, {data} and what a step gives; or the step's own text in their place.
+def fill_in(words: str, values: str | Mapping[str, Any], params: Any, data: Any = None) -> str:
+    """Fill the placeholders of a text of text.md: {p} is the params, {data} the data, others are in `values`; values that are a text replace it.
 
-    >>> filled("print(f({p.real}, {layer}))", {"layer": 3}, 2.5)
+    >>> fill_in("print(f({p.real}, {layer}))", {"layer": 3}, 2.5)
     'print(f(2.5, 3))'
     """
-    return given if isinstance(given, str) else words.format(p=params, data=data, **given)
+    return values if isinstance(values, str) else words.format(p=params, data=data, **values)

@@ -1,4 +1,4 @@
-"""Every equation of the course as data: both conventions, where it stands, what each symbol means.
+"""Every equation of the course as data: in both conventions, with its place in the sources and the meaning of each symbol.
 
 EQUATIONS["attention.context"].signs["a_ij"].word
 """

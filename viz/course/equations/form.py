@@ -1,4 +1,4 @@
-"""What an equation is here: a tree of symbols and operators, read from one line, and what each symbol means.
+"""Equations as data: a tree of symbols and operators that is read from one line, and the meaning of each symbol.
 
 The line is plain text with few rules, so that an entry can be read in the source:
 
@@ -41,14 +41,14 @@ class Sign:
 
 @dataclass(frozen=True)
 class Node:
-    """A place in the tree. `text` for sign, index, name, number, operator, words; `parts` for the rest."""
+    """Node of an equation's tree: `text` for a sign, index, name, number, operator or words; `parts` for every other kind."""
 
     kind: str
     text: str = ""
     parts: tuple[Node, ...] = ()
 
     def __iter__(self) -> Iterator[Node]:
-        """Itself and everything below it."""
+        """Yield this node and every node below it."""
         yield self
         for part in self.parts:
             yield from part
@@ -56,7 +56,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Equation:
-    """An equation of the course in both forms, where it stands, and what its symbols mean."""
+    """Equation of the course in both conventions, with its places in the sources and the meaning of its symbols."""
 
     key: str
     title: str
@@ -67,11 +67,11 @@ class Equation:
     note: str = ""
 
     def form(self, convention: str) -> Node:
-        """The tree in "columns" (the documents) or in "rows" (PyTorch)."""
+        """Return the tree in a convention: "columns" (the sources) or "rows" (PyTorch)."""
         return self.rows if convention == "rows" else self.columns
 
     def used(self) -> tuple[str, ...]:
-        """Its symbols in the order of reading, those of both forms."""
+        """Return the symbols of both trees in the order of reading, each once."""
         found = (node.text for tree in (self.columns, self.rows) for node in tree if node.kind == "sign")
         return tuple(dict.fromkeys(found))
 
@@ -122,7 +122,7 @@ _TOKEN = re.compile(
 
 
 def read(line: str, signs: Mapping[str, Sign]) -> Node:
-    """The tree of a line.
+    """Parse a line into its tree.
 
     >>> about = Sign("weight", "number", "number", "", "")
     >>> [node.text for node in read("c = sum{ j=1 }{ n } a_ij v", {"a_ij": about}) if node.kind == "sign"]
@@ -139,7 +139,7 @@ def read(line: str, signs: Mapping[str, Sign]) -> Node:
 
 
 def glyph(name: str) -> tuple[str, str, str]:
-    """A name's letter, the accent above it, its index.
+    """Split a name into its letter, the accent above it and its index.
 
     >>> glyph("sigma"), glyph("htilde_t"), glyph("a_ij"), glyph("Z'_t")
     (('σ', '', ''), ('h', '~', 't'), ('a', '', 'ij'), ("Z'", '', 't'))
@@ -152,8 +152,8 @@ def glyph(name: str) -> tuple[str, str, str]:
 
 
 def sign(shape: str, word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
-    """A symbol from its row: "vector p" is a column in the documents and a row in PyTorch, "matrix p × n" is turned round there;
-    any other shape is the same in both, and " | " stands between two that differ otherwise.
+    """Build a symbol from a row of the file. "vector p" is a column in the sources and a row in PyTorch, "matrix p × n" is transposed
+    there; any other shape is the same in both, and " | " separates two shapes that differ otherwise.
 
     >>> sign("vector p", "key", "Eq. (14)", "").rows, sign("matrix p × n", "keys", "", "").rows, sign("number", "n", "", "").rows
     ('1 × p', 'n × p', 'one number')
@@ -169,7 +169,7 @@ def sign(shape: str, word: str, origin: str, sentence: str, leaf: str = "") -> S
 
 
 def equations(file: Path) -> dict[str, Equation]:
-    """The equations of a file by their keys.
+    """Return the equations of a file by their keys.
 
     `[signs.NAME]` are tables of symbols, each the arguments of `sign`. An equation takes those of `all`, or of the tables in its
     `signs`: a later table's meaning of a symbol goes before an earlier one's. `where` lists places, names of `[places]`, and
@@ -220,7 +220,7 @@ SECTIONS = {
 
 
 def both(number: int) -> tuple[Place, Place]:
-    """An equation that the survey and the slides of the same author print, with the number that each gives it.
+    """Return the places of an equation that both the survey and the slides of the same author print, each with its own number.
 
     >>> both(28)
     (('ghojogh2020', 'section 3.3.1', 'Eq. (28)'), ('ghojogh2023', '', 'Eq. (27)'))
@@ -234,7 +234,7 @@ def both(number: int) -> tuple[Place, Place]:
 
 
 def on_slides(number: int) -> int:
-    """The slides' number of the survey's equation: their (25) holds both mean and deviation, so all behind it are one less.
+    """Return the slides' number of the survey's equation: their (25) holds both mean and deviation, so every later number is one less.
 
     >>> [on_slides(number) for number in (24, 25, 26, 29)]
     [24, 25, 25, 28]
@@ -256,7 +256,7 @@ Tokens = list[tuple[str, str]]
 
 
 def _row(tokens: Tokens, signs: Mapping[str, Sign], closing: str) -> tuple[Node, Tokens]:
-    """The nodes up to `closing`, and the tokens behind it."""
+    """Parse the tokens up to `closing` into a row node; return it and the tokens after the bracket."""
     nodes: list[Node] = []
     while tokens:
         kind, text = tokens[0]
@@ -312,7 +312,7 @@ def _name(text: str, signs: Mapping[str, Sign]) -> Node:
 
 
 def _small(tokens: Tokens, signs: Mapping[str, Sign]) -> tuple[Node, Tokens]:
-    """What stands above or below: a group in braces, or one token; T above is the transpose."""
+    """Parse a superscript or subscript: a group in braces or one token; T as superscript is the transpose."""
     if tokens and tokens[0] == ("name", "T"):
         return Node("operator", "⊤"), tokens[1:]
     return _one(tokens, signs)

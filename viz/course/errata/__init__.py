@@ -14,7 +14,7 @@ from viz.course.errata.entry import KINDS, Erratum, Evidence, Panel, Where
 __all__ = ["ERRATA", "KINDS", "Erratum", "Evidence", "Panel", "Where", "find"]
 
 
-def _found() -> tuple[Erratum, ...]:
+def _load_errata() -> tuple[Erratum, ...]:
     modules = [
         importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)
     ]
@@ -22,12 +22,12 @@ def _found() -> tuple[Erratum, ...]:
     return tuple(sorted(entries, key=lambda entry: entry.number))
 
 
-ERRATA: tuple[Erratum, ...] = _found()
+ERRATA: tuple[Erratum, ...] = _load_errata()
 _BY_ID = {entry.id: entry for entry in ERRATA}
 
 
 def find(id: str) -> Erratum:
-    """The entry of that name. Raises KeyError for a name that the list does not have.
+    """Return the entry with that id. Raises KeyError for an id that the list does not have.
 
     >>> find("E0")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""How many parameters a network of a shape has: built without memory from this house's own classes, and counted."""
+"""Parameter counts of networks of any shape: built from our own classes without memory for the weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.models.transformer import PostNormEncoderBlock, TransformerConfig
 
 
 def parameters(network: type[nn.Module], config: Any) -> int:
-    """The number of parameters; the weights themselves are never made.
+    """Count the parameters of a network without allocating its weights.
 
     >>> parameters(GPT, GPTConfig())
     124439808
@@ -26,7 +26,7 @@ def parameters(network: type[nn.Module], config: Any) -> int:
 
 @cache
 def bert(**shape: Any) -> int:
-    """BERT with pooler and without the two heads of pre-training.
+    """Count the parameters of BERT with pooler and without the two heads of pre-training.
 
     >>> bert()
     109482240
@@ -40,13 +40,13 @@ LARGE: dict[str, Any] = {"n_layers": 24, "d_model": 1024, "n_heads": 16, "d_ff":
 
 @cache
 def gpt(**shape: Any) -> int:
-    """A GPT; without arguments GPT-2 small."""
+    """Count the parameters of a GPT; without arguments those of GPT-2 small."""
     return parameters(GPT, GPTConfig(**shape))
 
 
 @cache
 def encoder_layer(d_ff: int = 2048, d_model: int = 512, n_heads: int = 8) -> int:
-    """One layer of the encoder; the width and the heads of the Transformer's base model.
+    """Count the parameters of one encoder layer; the defaults are those of the Transformer's base model.
 
     >>> encoder_layer()
     3152384
@@ -56,7 +56,8 @@ def encoder_layer(d_ff: int = 2048, d_model: int = 512, n_heads: int = 8) -> int
 
 @cache
 def albert(d_model: int, n_heads: int, *, n_vocab: int = 30_000, d_embed: int = 128, n_ctx: int = 512) -> int:
-    """ALBERT with pooler and without the two heads of pre-training; one layer's weights serve any number of layers.
+    """Count the parameters of ALBERT with pooler and without the two heads of pre-training; one layer's weights serve any number of
+    layers.
 
     >>> albert(1024, 16)
     17683968

@@ -1,4 +1,4 @@
-"""Numbers drawn once from a fixed start, the same on every machine, and without touching torch's own random state."""
+"""Random numbers from a fixed seed, the same on every machine, without touching torch's own random state."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 def normal(*shape: int, start: int = 0) -> Array:
-    """Standard normal numbers of that shape."""
+    """Sample standard normal numbers of a shape."""
     return np.random.default_rng(start).standard_normal(shape)
 
 
 def tensor(*shape: int, start: int = 0) -> Tensor:
-    """The same as a float64 tensor."""
+    """Sample standard normal numbers as a float64 tensor."""
     return torch.from_numpy(normal(*shape, start=start))
 
 
 def filled(network: Network, start: int = 0, spread: float = 1.0) -> Network:
-    """The network in float64 with every matrix drawn anew, its rows of length `spread` on average, and every bias 0.
+    """Fill the network with random matrices in float64, rows of length `spread` on average, and every bias 0; return it.
 
     >>> filled(nn.Linear(2, 1)).weight.dtype
     torch.float64
@@ -45,7 +45,7 @@ def filled(network: Network, start: int = 0, spread: float = 1.0) -> Network:
 
 
 def gap(one: Tensor | Array, other: Tensor | Array) -> float:
-    """The largest difference of two arrays.
+    """Return the largest difference of two arrays.
 
     >>> gap(np.zeros(2), np.array([0.5, -1.0]))
     1.0

@@ -1,4 +1,4 @@
-"""BERT: what is predicted where, over what the softmax runs, what is masked, and what the loss sums."""
+"""Errata on BERT: predicted positions, the axis of the softmax, masked tokens, the sum of the loss."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from viz.number_text import in_brackets, small_difference
 
 
 def _read(network: BERT, ids: list[int]) -> dict[str, torch.Tensor]:
-    """What each block hands on, and the last one's output, of one text."""
+    """Return the output of each block for one text, and that of the last as "hidden"."""
     given = torch.tensor([ids])
     tap = Recorder(("*.resid_out",))
     hidden = network(Batch(ids=given, real=given >= 0), tap)
@@ -204,9 +204,9 @@ def bank() -> Evidence:
         next_sentence=False,
     )
     start, wide = 0.02, 0.2
-    numbers = {f"spread_{spread}": _alike(config, sentences, place, spread) for spread in (start, wide)} | {
-        "places": float(len(places))
-    }
+    numbers = {
+        f"spread_{spread}": _cosine_of_contexts(config, sentences, place, spread) for spread in (start, wide)
+    } | {"places": float(len(places))}
     sentence = (
         f"Two sentences, the word at position {place} in both, a random BERT with {config.n_layers} layers: drawn with a spread of "
         f"{start}, as BERT starts, the cosine of its two vectors is {numbers[f'spread_{start}']:.6f}; with {wide} it is "
@@ -228,8 +228,10 @@ def bank() -> Evidence:
     )
 
 
-def _alike(config: BERTConfig, sentences: tuple[list[int], ...], place: int, spread: float) -> float:
-    """The cosine of the vectors at `place` after the last layer, all weights drawn with that spread."""
+def _cosine_of_contexts(
+    config: BERTConfig, sentences: tuple[list[int], ...], place: int, spread: float
+) -> float:
+    """Return the cosine of the vectors at `place` after the last layer, all weights sampled with that spread."""
     network, lot = BERT(config).double().requires_grad_(False), np.random.default_rng(0)
     for name, weight in network.named_parameters():
         if weight.ndim > 1:

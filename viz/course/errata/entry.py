@@ -1,4 +1,4 @@
-"""What an entry of the errata is: what a document prints, what is right, and a function that computes the evidence."""
+"""Entry of the errata: the printed claim, the correct one, and a function that computes the evidence."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was computed: the numbers by name, a sentence made from them, and small pictures.
+    """Result of a computation: the numbers by name, a sentence made from them, and small pictures.
 
     `computed` is False where nothing can be computed, only looked up: a name, a year, a wording.
     """
@@ -88,7 +88,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Erratum:
-    """One entry. `says` is what the document prints, `right` what should stand there, `note` what to make of it.
+    """Entry of the errata. `says` is the printed claim, `right` the correct one, `note` advice for the reader.
 
     `evidence()` computes; `cost` is about how many milliseconds that takes.
     """
@@ -105,7 +105,7 @@ class Erratum:
 
     @property
     def number(self) -> int:
-        """Its place in the list.
+        """Return the entry's number in the list.
 
         >>> from viz.course.errata import find
         >>> find("E2").number

@@ -13,11 +13,11 @@ from viz.course.errata.entry import Array, Evidence, Panel, erratum
 from viz.number_text import small_difference
 
 N_WORDS, N_HEADS, HEAD, PAIR = 5, 4, 1, (2, 4)
-"""The head that is drawn anew and the two words whose score is followed, counted from 1."""
+"""Index of the head that is re-initialised, and the pair of words whose score is observed, counted from 1."""
 
 
-def _looked(attend: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
-    """Scores, pattern, heads and output of self-attention of x (1 pos d_model)."""
+def _run_attention(attend: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
+    """Return scores, pattern, heads and output of self-attention of x (1 pos d_model)."""
     tap = Recorder()
     attend(x, x, masks.full(x.shape[1], x.shape[1]), tap)
     trace = tap.close()
@@ -28,19 +28,19 @@ def _looked(attend: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
 def side_by_side() -> Evidence:
     x, width = tensor(1, N_WORDS, 12), 12 // N_HEADS
     attend = filled(MultiHeadAttention(12, N_HEADS))
-    before = _looked(attend, x)
+    before = _run_attention(attend, x)
     other = filled(MultiHeadAttention(12, N_HEADS))
     fresh = filled(MultiHeadAttention(12, N_HEADS), start=1)
     for mine, drawn in zip(
         (other.to_q, other.to_k, other.to_v), (fresh.to_q, fresh.to_k, fresh.to_v), strict=True
     ):
         mine.weight[(HEAD - 1) * width : HEAD * width] = drawn.weight[(HEAD - 1) * width : HEAD * width]
-    after = _looked(other, x)
+    after = _run_attention(other, x)
     others = [i for i in range(N_HEADS) if i != HEAD - 1]
     first = gap(before["heads"][:, HEAD - 1], after["heads"][:, HEAD - 1])
     rest = gap(before["heads"][:, others], after["heads"][:, others])
     permuted = _permuted(attend, x, before["out"], width)
-    seen = _seen(x)
+    seen = _score_gradients(x)
     touched = (seen > 0).sum(1)
     n, pairs = before["pattern"].shape[-1], N_WORDS**2
     numbers = {
@@ -76,7 +76,7 @@ def side_by_side() -> Evidence:
 
 
 def _permuted(attend: MultiHeadAttention, x: Tensor, out: Tensor, width: int) -> float:
-    """How far the output moves when the heads change places together with their columns of W_O."""
+    """Return the change of the output when the heads are permuted together with their columns of W_O."""
     order = torch.arange(attend.n_heads).flip(0)
     places = (order[:, None] * width + torch.arange(width)).flatten()
     turned = filled(MultiHeadAttention(attend.n_heads * width, attend.n_heads))
@@ -84,16 +84,16 @@ def _permuted(attend: MultiHeadAttention, x: Tensor, out: Tensor, width: int) ->
         mine.weight.copy_(given.weight[places])
         mine.bias.copy_(given.bias[places])
     turned.to_out.load_state_dict({"weight": attend.to_out.weight[:, places], "bias": attend.to_out.bias})
-    return gap(_looked(turned, x)["out"], out)
+    return gap(_run_attention(turned, x)["out"], out)
 
 
-def _seen(x: Tensor) -> Array:
-    """The size of the derivative of one score, that of the `PAIR`, by each word, in layer 1 and layer 2: (layer, word)."""
+def _score_gradients(x: Tensor) -> Array:
+    """Return the size of the derivative of one score, that of the `PAIR`, by each word, in layer 1 and layer 2: (layer, word)."""
     with torch.inference_mode(False), torch.enable_grad():
         given = x.clone().requires_grad_()
         layers = [filled(MultiHeadAttention(12, N_HEADS), start=start) for start in (2, 3)]
-        low = _looked(layers[0], given)
-        high = _looked(layers[1], given + low["out"])
+        low = _run_attention(layers[0], given)
+        high = _run_attention(layers[1], given + low["out"])
         rows = []
         for found in (low, high):
             (slope,) = torch.autograd.grad(
@@ -108,7 +108,7 @@ def project_then_split() -> Evidence:
     d, h = 16, 4
     piece = d // h
     attend, x = filled(MultiHeadAttention(d, h, bias=False)), tensor(1, N_WORDS, d)
-    right = _looked(attend, x)["q"][0, HEAD - 1]
+    right = _run_attention(attend, x)["q"][0, HEAD - 1]
     weight = attend.to_q.weight
     rows = slice((HEAD - 1) * piece, HEAD * piece)
     printed = x[0, :, rows] @ weight[rows, rows].T
@@ -138,7 +138,7 @@ def project_then_split() -> Evidence:
 def outputs_merged() -> Evidence:
     d = 16
     attend, x = filled(MultiHeadAttention(d, N_HEADS)), tensor(1, N_WORDS, d)
-    found = _looked(attend, x)
+    found = _run_attention(attend, x)
     values = attend.split(attend.to_v(x))
     common = found["scores"].mean(1, keepdim=True).softmax(-1).expand_as(found["scores"]) @ values
     apart = gap(attend.to_out(attend.merge(common)), found["out"])

@@ -1,4 +1,4 @@
-"""Language models: what a product of conditionals is, how a word is chosen, and where a text begins."""
+"""Errata on language models: the product of conditionals, the choice of a word, the beginning of a text."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ N_WORDS = 4
 
 
 def _joint() -> Array:
-    """The probability of every text of three words out of four, drawn once: (first, second, third)."""
+    """Sample a probability for every text of three words out of four, always the same: (first, second, third)."""
     return np.random.default_rng(0).dirichlet(np.full(N_WORDS**3, 2.0)).reshape((N_WORDS,) * 3)
 
 
 def _forward(joint: Array, text: tuple[int, ...], window: int | None = None) -> float:
-    """The product of the probabilities of the words, each behind at most `window` words before it."""
+    """Return the product of the probabilities of the words, each given at most `window` words before it."""
     total = 1.0
     for place, word in enumerate(text):
         first = 0 if window is None else max(0, place - window)
@@ -32,7 +32,7 @@ def _forward(joint: Array, text: tuple[int, ...], window: int | None = None) -> 
 
 
 def _text(joint: Array) -> tuple[int, ...]:
-    """The text that a window of one word judges most wrongly."""
+    """Return the text whose probability a window of one word gets most wrong."""
     every = product(range(N_WORDS), repeat=joint.ndim)
     return max(every, key=lambda text: abs(_forward(joint, text, 1) - float(joint[text])))
 

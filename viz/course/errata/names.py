@@ -1,4 +1,4 @@
-"""Names, credits and words: mostly looked up, not computed, and said so."""
+"""Errata on names, credits and words: mostly looked up, not computed, and marked as such."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CREDITS = {
     "score (12), additive": ("Vaswani", 2017, "Bahdanau", 2015),
     "self-attention": ("Bahdanau", 2014, "Cheng", 2016),
 }
-"""What for; who is cited and the year; who is usually cited and the year."""
+"""Achievement; the cited author and year; the usually cited author and year."""
 
 
 @erratum("E40")

@@ -1,4 +1,4 @@
-"""Layer normalization: its formula as printed, and where it stands."""
+"""Errata on layer normalization: its formula as printed, and its position in a layer."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def order_of_norm() -> Evidence:
 
 
 def _spread(order: int, n_layers: int, d: int, size: float) -> float:
-    """The standard deviation of a vector that went through random linear sub-layers of that size."""
+    """Return the standard deviation of a vector after random linear sub-layers of that size."""
     x = F.layer_norm(tensor(16, d, start=100), (d,))
     for layer in range(n_layers):
         weight = tensor(d, d, start=layer) * size / math.sqrt(d)

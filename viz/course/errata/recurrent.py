@@ -1,4 +1,4 @@
-"""Recurrent models with attention: which state asks, what a window is for, and who looks at whom."""
+"""Errata on recurrent models with attention: the state of the query, the purpose of a window, the direction of attention."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from viz.number_text import number, small_difference
 BAHDANAU = {"α_t": {"s_{t−1}", "h"}, "c_t": {"α_t", "h"}, "s_t": {"s_{t−1}", "y_{t−1}", "c_t"}}
 PRINTED = BAHDANAU | {"α_t": {"s_t", "h"}}
 LUONG = {"s_t": {"s_{t−1}", "y_{t−1}"}, "α_t": {"s_t", "h"}, "c_t": {"α_t", "h"}, "s̃_t": {"c_t", "s_t"}}
-"""What each quantity of a step is computed from."""
+"""Inputs of each quantity of a step."""
 
 
 def _order(needs: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
-    """The order in which a step can be computed, or the circle that stands in its way."""
+    """Return the order in which a step can be computed, or the circular dependency that prevents it."""
     try:
         return [name for name in TopologicalSorter(needs).static_order() if name in needs], []
     except CycleError as error:
@@ -142,7 +142,7 @@ def across() -> Evidence:
 
 
 def _pattern(asking: Tensor, image: Tensor) -> Array:
-    """Who looks at which part of the image, (query, key), in one drawn layer of one head."""
+    """Return the attention to the parts of the image, (query, key), in one random layer of one head."""
     tap = Recorder()
     filled(MultiHeadAttention(8, 1))(asking, image, masks.full(asking.shape[1], image.shape[1]), tap)
     return tap.close()["pattern"][0, 0].numpy()

@@ -1,4 +1,4 @@
-"""How well a key fits a query: formulas that ignore the query, lack the exponential, or divide by the wrong number."""
+"""Errata on scores: formulas that ignore the query, lack the exponential, or divide by the wrong number."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def of_the_keys() -> Evidence:
         tensor(1, 4, 3, start=2),
         tensor(1, 4, 3, start=3),
     )
-    looked = [_looked(query, k, v) for k, v in ((keys, values), (keys, fresh), (fresh, values))]
+    looked = [_effective_weights(query, k, v) for k, v in ((keys, values), (keys, fresh), (fresh, values))]
     numbers = {"values": gap(looked[0], looked[1]), "keys": gap(looked[0], looked[2])}
     sentence = (
         f"Drawing all values anew changes the weights by {small_difference(numbers['values'])}, drawing the keys anew by up to "
@@ -174,8 +174,8 @@ def of_the_keys() -> Evidence:
     )
 
 
-def _looked(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> Array:
-    """The weights with which attention mixes `values`, read off its output: what it makes of one-hot values beside them."""
+def _effective_weights(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> Array:
+    """Return the weights with which attention mixes `values`, read off its output for appended one-hot values."""
     marked = torch.cat((values, torch.eye(keys.shape[1], dtype=values.dtype)[None]), dim=-1)
     out = torch.nn.functional.scaled_dot_product_attention(query, keys, marked)
     return out[0, :, values.shape[-1] :].numpy()

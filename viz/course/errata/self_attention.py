@@ -1,4 +1,4 @@
-"""Self-attention as printed: a transpose that is missing, sizes that do not fit, indices that are one too few.
+"""Errata on self-attention as printed: a missing transpose, sizes that do not fit, indices that are one too few.
 
 All draws follow Ghojogh's notation, columns are words: X (6, 4), W_Q and W_K (6, 3), W_V (6, 5).
 """
@@ -22,13 +22,13 @@ WORDS = ("word 1", "word 2", "word 3", "word 4")
 
 
 def _summed(title: str, weights: Array) -> Panel:
-    """Column i is what reaches word i; its sum stands below."""
+    """Return a panel of the weights: column i is the total that reaches word i, with its sum below."""
     names = (f"{word}\nsum {total:.2f}" for word, total in zip(WORDS, weights.sum(0), strict=True))
     return Panel(title, weights, (f"from {word}" for word in WORDS), names, "weights")
 
 
 def attention(q: Array, k: Array, v: Array) -> Array:
-    """torch's scaled_dot_product_attention, words in columns: q, k (p, n), v (r, n) -> (r, n)."""
+    """Compute torch's scaled_dot_product_attention, words in columns: q, k (p, n), v (r, n) -> (r, n)."""
     query, key, value = (torch.from_numpy(np.ascontiguousarray(m.T))[None] for m in (q, k, v))
     return F.scaled_dot_product_attention(query, key, value)[0].numpy().T
 
@@ -72,7 +72,7 @@ def looks_ahead() -> Evidence:
     numbers = {
         "printed": found.gap_printed,
         "right": found.gap_right,
-        "own": found.own,
+        "own": found.last_own_weight,
         "inside": inside,
         "outside": outside,
     } | {f"first_{i}": float(w) for i, w in enumerate(found.first, start=1)}
@@ -80,7 +80,7 @@ def looks_ahead() -> Evidence:
     sentence = (
         f"With the transpose {small_difference(found.gap_right)} from torch's is_causal=True, as printed {found.gap_printed:.2f}. As "
         f"printed the first of {n} words is made of all {n} with weights {in_brackets(found.first, 3)}: it sees the future, "
-        f"and the last word keeps only {found.own:.3f} of itself. Softmax over columns is no cure: {in_brackets(found.by_column, 3)}. "
+        f"and the last word keeps only {found.last_own_weight:.3f} of itself. Softmax over columns is no cure: {in_brackets(found.by_column, 3)}. "
         f"M under the 1/√p is harmless for −∞; {number(fill, 0, grouped=True)} with p = {p} leaks {inside:.3f} there, {small_difference(outside)} beside it."
     )
     return Evidence(

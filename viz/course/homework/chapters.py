@@ -1,6 +1,6 @@
-"""What is true of the questions of the homework page from the third chapter on: self-attention, the Transformer, BERT and GPT.
+"""Answers to the homework questions from the third chapter on: self-attention, the Transformer, BERT and GPT.
 
-Every truth below runs the thing that is asked about; no answer stands in this file. What is drawn is drawn once, with a
+Every truth below runs the thing that is asked about; this file contains no answer. Random numbers come from a
 fixed seed: what is asked holds for any weights.
 """
 
@@ -24,28 +24,28 @@ HEADS = ("an eighth as many", "the same number", "eight times as many")
 SIZE, WORDS = 16, 6
 
 
-def _drawn(make: Callable[[], nn.Module], words: int = WORDS) -> tuple[nn.Module, Tensor]:
-    """A layer with random weights, and random words to read."""
+def _random_layer(make: Callable[[], nn.Module], words: int = WORDS) -> tuple[nn.Module, Tensor]:
+    """Create a layer with random weights, and random words as its input."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(4)
         return make().double().eval(), torch.randn(words, SIZE, dtype=torch.float64)
 
 
-def _moved(read: Callable[[Tensor], Tensor], words: Tensor, place: int) -> Tensor:
-    """Which outputs are others when the word at `place` is."""
+def _changed_outputs(read: Callable[[Tensor], Tensor], words: Tensor, place: int) -> Tensor:
+    """Return a mask of the outputs that change with the word at `place`."""
     other = words.clone()
     other[place] += 1
     with torch.no_grad():
         return (read(words) - read(other)).abs().amax(-1) > 1e-9
 
 
-def _touched(mask: Callable[[int], Tensor], place: int) -> Tensor:
-    layer, words = _drawn(lambda: MultiHeadAttention(SIZE, 2))
-    return _moved(lambda x: layer(x[None], x[None], mask(len(x)))[0], words, place)
+def _changed_by_attention(mask: Callable[[int], Tensor], place: int) -> Tensor:
+    layer, words = _random_layer(lambda: MultiHeadAttention(SIZE, 2))
+    return _changed_outputs(lambda x: layer(x[None], x[None], mask(len(x)))[0], words, place)
 
 
 def _even(row: int) -> float:
-    """What the first word gets in a row of a causal mask, all scores equal."""
+    """Return the first word's weight in a row of a causal mask, all scores equal."""
     return float(masked_softmax(torch.zeros(WORDS, WORDS), masks.causal(WORDS))[row - 1, 0])
 
 
@@ -64,14 +64,14 @@ def _same_offset() -> str:
 
 
 def _doubled() -> str:
-    norm, words = _drawn(lambda: LayerNorm(SIZE))
+    norm, words = _random_layer(lambda: LayerNorm(SIZE))
     with torch.no_grad():
         return YES if torch.allclose(norm(words), norm(2 * words), atol=1e-4) else NO
 
 
-def _apart() -> float:
-    layer, words = _drawn(lambda: FeedForward(SIZE, 4 * SIZE))
-    return float(_moved(layer, words, 2).sum())
+def _changed_by_feed_forward() -> float:
+    layer, words = _random_layer(lambda: FeedForward(SIZE, 4 * SIZE))
+    return float(_changed_outputs(layer, words, 2).sum())
 
 
 def _cross(m: float, n: float, h: float) -> float:
@@ -79,22 +79,22 @@ def _cross(m: float, n: float, h: float) -> float:
     return float((queries @ keys.mT).numel())
 
 
-def _grown() -> float:
+def _score_growth() -> float:
     short, long = (torch.zeros(n, 1) for n in (10, 30))
     return (long @ long.T).numel() / (short @ short.T).numel()
 
 
 def _inputs(segments: bool) -> float:
-    """How many different vectors BERT's tables make of "[CLS] the dog [SEP] the dog [SEP]", positions left out."""
+    """Count the different vectors that BERT's embeddings give "[CLS] the dog [SEP] the dog [SEP]", without positions."""
     tokens, halves = torch.tensor([0, 1, 2, 3, 1, 2, 3]), torch.tensor([0, 0, 0, 0, 1, 1, 1])
-    words, _ = _drawn(lambda: nn.Embedding(4, SIZE))
+    words, _ = _random_layer(lambda: nn.Embedding(4, SIZE))
     with torch.no_grad():
         rows = words(tokens) + (halves[:, None] * torch.arange(1.0, SIZE + 1) if segments else 0)
     return float(len(rows.unique(dim=0)))
 
 
 def _nucleus(p: float) -> float:
-    """How many tokens the smallest set of at least p has, the most probable first."""
+    """Count the tokens in the smallest set with a probability of at least p, the most probable first."""
     sums = torch.tensor([0.4, 0.25, 0.15, 0.12, 0.08], dtype=torch.float64).cumsum(0)
     return float((sums < p).sum() + 1)
 
@@ -109,25 +109,25 @@ def _perplexity() -> float:
 
 
 def _scores(cached: bool) -> Callable[..., float]:
-    """Scores that are computed while n tokens are written: one row a step, or the whole table anew."""
+    """Return a function of n: the number of scores computed while n tokens are written, one row per step or the whole table at each."""
     return lambda n: float(sum(torch.zeros(1 if cached else t, t).numel() for t in range(1, int(n) + 1)))
 
 
 ANSWERS = {
-    "all_see": answered(lambda: float(_touched(masks.full, 3).sum()), near=0.1),
-    "causal_see": answered(lambda: float(_touched(masks.causal, 3).sum()), near=0.1),
+    "all_see": answered(lambda: float(_changed_by_attention(masks.full, 3).sum()), near=0.1),
+    "causal_see": answered(lambda: float(_changed_by_attention(masks.causal, 3).sum()), near=0.1),
     "causal_even": answered(lambda: _even(4), near=0.002),
     "causal_cells": answered(lambda: lambda n: float(masks.causal(int(n)).sum()), letters=("n",)),
     "eight_heads": answered(_heads, HEADS),
     "offset": answered(_same_offset, (YES, NO)),
     "doubled": answered(_doubled, (YES, NO)),
-    "apart": answered(_apart, near=0.1),
+    "apart": answered(_changed_by_feed_forward, near=0.1),
     "hidden": answered(lambda: lambda d: float(_parameters(FeedForward(int(d), 4 * int(d)))), letters=("d",)),
     "cross": answered(lambda: _cross, letters=("m", "n", "h")),
-    "grown": answered(_grown, near=0.01),
+    "grown": answered(_score_growth, near=0.01),
     "tokens_alone": answered(lambda: _inputs(False), near=0.1),
     "with_segments": answered(lambda: _inputs(True), near=0.1),
-    "first_sees": answered(lambda: YES if _touched(masks.full, WORDS - 1)[0] else NO, (YES, NO)),
+    "first_sees": answered(lambda: YES if _changed_by_attention(masks.full, WORDS - 1)[0] else NO, (YES, NO)),
     "three_classes": answered(lambda: float(_parameters(nn.Linear(128, 3))), near=0.5),
     "word_table": answered(
         lambda: (
@@ -135,7 +135,7 @@ ANSWERS = {
         ),
         near=0.05,
     ),
-    "past": answered(lambda: YES if _touched(masks.causal, WORDS - 1)[0] else NO, (YES, NO)),
+    "past": answered(lambda: YES if _changed_by_attention(masks.causal, WORDS - 1)[0] else NO, (YES, NO)),
     "tempered": answered(lambda: _tempered(0.5), near=0.005),
     "nucleus": answered(lambda: _nucleus(0.75), near=0.1),
     "perplexity": answered(_perplexity, near=0.01),

@@ -1,4 +1,4 @@
-"""Homework: questions whose truth is computed when they are asked, never written down.
+"""Homework: questions whose answers are computed when they are asked, never stored.
 
 A question holds a function that does what it asks about, with the layers of the house, and gives what came out. An
 answer is right if it says the same: one of the choices, a number that is near enough, or an expression that has the
@@ -25,7 +25,7 @@ _SHARES = ((0.2, 0.3), (0.45, 0.1), (0.05, 0.4), (0.25, 0.25))
 
 @dataclass(frozen=True)
 class HomeworkQuestion:
-    """One question. `truth` computes the answer, `why` says in words what was computed, with {} for it.
+    """One question. `truth` computes the answer, `explanation` says in words what was computed, with {} for it.
 
     A choice has `options`; a number is right within `near`; an expression is tried with several values of its `letters`,
     and `truth` gives the function of them (`shares`: they stand for weights below a half). `page` is the slug of the exhibit that shows it.
@@ -35,7 +35,7 @@ class HomeworkQuestion:
     group: str
     text: str
     truth: Truth
-    why: str
+    explanation: str
     page: str
     options: tuple[str, ...] = ()
     near: float = 0.0
@@ -44,17 +44,17 @@ class HomeworkQuestion:
 
     @property
     def kind(self) -> str:
-        """ "choice", "expression" or "number"."""
+        """Return "choice", "expression" or "number"."""
         return "choice" if self.options else "expression" if self.letters else "number"
 
 
 def answered(truth: Truth, options: tuple[str, ...] = (), **right: Any) -> Callable[..., HomeworkQuestion]:
-    """All of a question but its words, which are given later."""
+    """Return a constructor of questions with this answer; their words are added later."""
     return partial(HomeworkQuestion, truth=truth, options=options, **right)
 
 
 def right(question: HomeworkQuestion, answer: str, truth: Any) -> bool:
-    """Whether an answer says what was computed.
+    """Return whether an answer agrees with the computed one.
 
     >>> ask = HomeworkQuestion("half", "", "", lambda: 0.5, "", "", near=0.01)
     >>> [right(ask, text, ask.truth()) for text in ("0.5", "1/2", "50%", "0.6")]
@@ -96,7 +96,7 @@ _RULE = "Numbers, + - * / ^, brackets, sqrt, exp, log and the letters of the que
 
 
 def evaluate(text: str, values: Mapping[str, float]) -> float:
-    """The value of a short expression; nothing but arithmetic is possible.
+    """Evaluate a short expression; nothing but arithmetic is possible.
 
     >>> evaluate("2 n^2 + sqrt(p)", {"n": 3.0, "p": 4.0}), evaluate("50%", {}), evaluate("2,5", {})
     (20.0, 0.5, 2.5)
@@ -118,7 +118,7 @@ def evaluate(text: str, values: Mapping[str, float]) -> float:
 
 
 def _spelled(text: str, values: Mapping[str, float]) -> str:
-    """As people write it: ^ for powers, a comma or a percent sign, 2n or m n for a product."""
+    """Convert common spellings to Python: ^ for powers, a comma or a percent sign, 2n or m n for a product."""
     if len(text) > LONGEST:
         raise ValueError("too long")
     for sign, spelled in _SPELLED.items():
@@ -171,5 +171,5 @@ def answer_text(question: HomeworkQuestion, truth: Any) -> str:
     if question.kind == "expression":
         values = dict(zip(question.letters, (_SHARES if question.shares else _SAMPLES)[0], strict=False))
         shown = ", ".join(f"{name} = {value:g}" for name, value in values.items())
-        return question.why.format(f"{signed(truth(**values), '.6g')} for {shown}")
-    return question.why.format(signed(truth, ".6g") if question.kind == "number" else truth)
+        return question.explanation.format(f"{signed(truth(**values), '.6g')} for {shown}")
+    return question.explanation.format(signed(truth, ".6g") if question.kind == "number" else truth)

@@ -1,6 +1,6 @@
-"""The questions of the homework page: the documents' own, and ours for each chapter. Their words stand in `questions.toml`.
+"""Questions of the homework page: those of the sources, and ours for each chapter. Their words are in `questions.toml`.
 
-Every truth below runs the thing that is asked about, from the third chapter on those in `chapters`, of the last in `sounds`; no answer stands here.
+Every truth below runs the thing that is asked about, from the third chapter on those in `chapters`, of the last in `sounds`; no answer is stored here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ YES, NO = "yes", "no"
 
 
 def _layer() -> tuple[nn.Module, Tensor]:
-    """Untrained self-attention and five random words: what is asked holds for any weights."""
+    """Create untrained self-attention and five random words: the answers hold for any weights."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         return MultiHeadAttention(SIZE, 2).double().eval(), torch.randn(WORDS, SIZE, dtype=torch.float64)
@@ -88,7 +88,7 @@ def _equal_scores() -> str:
     return "none of these"
 
 
-def _lost() -> float:
+def _variance_lost() -> float:
     basis = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 4)))[0]
     data = basis @ np.diag([4.0, 3.0, 2.0, 1.0])
     u, s, v = np.linalg.svd(data, full_matrices=False)
@@ -144,12 +144,12 @@ SEEING = tuple(name for name in SCORES if name != "additive, linear")
 
 
 def _blind() -> str:
-    """The score whose weights stay when the query is another one."""
+    """Return the score whose weights do not change with the query."""
     return _unmoved(tuple(SCORES), torch.randn_like)
 
 
 def _unstretched() -> str:
-    """Of those that look at the query, the score whose weights stay when it is twice as long."""
+    """Return the score, of those that use the query, whose weights do not change when the query is doubled."""
     return _unmoved(SEEING, lambda query: 2 * query)
 
 
@@ -174,14 +174,14 @@ def _spread(size: int) -> float:
 
 
 def _ratio() -> float:
-    """Two keys, one along the query and one against it, scored by cosine."""
+    """Return the ratio of the weights of two keys, one along the query and one against it, scored by cosine."""
     query, keys = torch.tensor([[[1.0, 2.0]]]), torch.tensor([[[1.0, 2.0], [-1.0, -2.0]]])
     weights = Cosine(2, 2)(query, keys).softmax(-1)[0, 0]
     return float(weights[0] / weights[1])
 
 
 def _sharp() -> float:
-    """Found by halving: the sharpness at which the better of the scores 1 and 2 gets nine tenths."""
+    """Find by bisection the inverse temperature at which the better of the scores 1 and 2 gets 90% of the weight."""
     low, high = 0.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -191,7 +191,7 @@ def _sharp() -> float:
 
 def _slope() -> Callable[..., float]:
     def slope(a: float, b: float) -> float:
-        """By autograd: how the weight a answers to the score of the weight b."""
+        """Compute by autograd the derivative of the weight a by the score of the weight b."""
         with torch.inference_mode(False), torch.enable_grad():
             scores = torch.tensor([a, b, 1 - a - b], dtype=torch.float64).log().requires_grad_(True)
             (gradient,) = torch.autograd.grad(scores.softmax(0)[0], scores)
@@ -216,7 +216,7 @@ ANSWERS = {
     "share": answered(lambda: float(_softmax(1, 2, 3)[2]), near=0.01),
     "alike": answered(lambda: float(_softmax(*[1.0] * 8)[0]), near=0.002),
     "mean": answered(_equal_scores, ("their sum", "their mean", "the last of them")),
-    "rank": answered(_lost, near=0.05),
+    "rank": answered(_variance_lost, near=0.05),
     "vanish": answered(lambda: _still_there(0.5, 10), near=0.0002),
     "lstm": answered(lambda: _parameters(nn.LSTM), near=0.5),
     "rows": answered(lambda: float(torch.stack([_softmax(*range(7)) for _ in range(5)]).sum()), near=0.01),

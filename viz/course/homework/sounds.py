@@ -1,6 +1,6 @@
-"""What is true of the questions of the homework page on the chapter *Beyond words*: sounds, and letters that look at them.
+"""Answers to the homework questions on the chapter *Beyond words*: sounds, and letters that attend to them.
 
-Every truth below runs the thing that is asked about; no answer stands in this file.
+Every truth below runs the thing that is asked about; this file contains no answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PATTERN = "decoder.attn.pattern"
 
 
 def _network() -> Las:
-    """An untrained speller: what is asked holds for any weights."""
+    """Create an untrained speller: the answers hold for any weights."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
         return Las(LasConfig.tiny()).eval()
@@ -43,12 +43,12 @@ def _weights(batch: Batch) -> torch.Tensor:
 
 
 def _cells(m: float, n: float) -> float:
-    """Weights of m letters over n frames, of a network with two levels."""
+    """Count the weights of m letters over n frames, of a network with two levels."""
     return float(m * _weights(_batch(1, 6)).numel() * n / (6 * LasConfig.tiny().n_frames))
 
 
 def _earlier() -> str:
-    """Whether the first rows of weights change with a later letter."""
+    """Return YES if the first rows of weights change with a later letter, else NO."""
     batch = _batch(5, 6)
     other = batch.ids.clone()
     other[0, 3] += 7

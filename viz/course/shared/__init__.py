@@ -1,1 +1,1 @@
-"""What exhibits of several chapters have in common."""
+"""Computations and pictures that exhibits of several chapters share."""

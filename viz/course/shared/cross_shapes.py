@@ -29,8 +29,8 @@ KEEP = (
 )
 
 
-def moved(one: Run, other: Run) -> Array:
-    """The largest change of Q, K and V of cross-attention between two runs of one shape. Shapes: (layer, 3)."""
+def largest_change(one: Run, other: Run) -> Array:
+    """Return the largest change of Q, K and V of cross-attention between two runs of equal shape, as (layer, 3)."""
     layers = range(one.model.config.n_layers)
     return np.array(
         [[np.abs(_leaf(one, i, leaf) - _leaf(other, i, leaf)).max() for leaf in LEAVES] for i in layers],
@@ -44,23 +44,23 @@ def _leaf(run: Run, layer: int, leaf: str) -> Array:
 
 @dataclass(frozen=True)
 class Steps:
-    """A translation written again token by token with a cache; one entry a step.
+    """Record of a translation that was fed token by token through a cache; one entry per step.
 
-    `own` and `source` (step,) are the rows of keys that the step computed, in one layer; `anew` those that it would without
-    a cache. `gap` is the largest difference of the logits from one pass over everything, `kept` whether the source's keys
-    and values were the same arrays at every step.
+    `own_rows` and `source` (step,) count the rows of keys that the step computed, in one layer; `uncached_rows` those that it would
+    compute without a cache. `gap` is the largest difference of the logits from one pass over everything, `source_cached` whether
+    the source's keys and values were the same arrays at every step.
     """
 
-    own: tuple[int, ...]
+    own_rows: tuple[int, ...]
     source: tuple[int, ...]
-    anew: tuple[int, ...]
+    uncached_rows: tuple[int, ...]
     gap: float
-    kept: bool
+    source_cached: bool
 
 
 @torch.inference_mode()
-def written(run: Run) -> Steps:
-    """Feed the run's own decoder input token by token, and look into the cache after each.
+def decode_with_cache(run: Run) -> Steps:
+    """Feed the run's own decoder input token by token, and inspect the cache after each token.
 
     Raises ValueError for a model without a source.
     """
@@ -92,7 +92,7 @@ def written(run: Run) -> Steps:
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers learned in one layer of each stack: `encoder`, `decoder`, and the decoder's parts by name."""
+    """Parameters of one layer of each stack: `encoder`, `decoder`, and the decoder's parts by name."""
 
     encoder: int
     decoder: int
@@ -100,12 +100,12 @@ class Counts:
 
     @property
     def without_cross(self) -> int:
-        """A decoder layer without cross-attention and its norm."""
+        """Return the parameters of a decoder layer without cross-attention and its norm."""
         return self.decoder - self.parts["cross-attention"] - self.parts["its norm"]
 
 
 def counts(model: Model | None = None) -> Counts:
-    """Of the model's layers, or of the paper's base model, whose layers are only counted.
+    """Count the parameters in one layer of each stack of the model, or of the paper's base model, which is not allocated.
 
     >>> found = counts()
     >>> found.encoder, found.decoder, found.without_cross

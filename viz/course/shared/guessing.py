@@ -32,9 +32,9 @@ OPENING = re.compile(r"[(\[{“‘—\-\s]$")
 
 @dataclass(frozen=True)
 class Guess:
-    """One word behind a text, as the model reads it: its `pieces`, and what each is worth behind those before.
+    """One word after a text, as the model reads it: its tokens (`pieces`), and the log-probability of each after those before.
 
-    `closes` is the probability that the word ends behind its last piece: that no letter or digit follows a letter or
+    `closes` is the probability that the word ends after its last token: that no letter or digit follows a letter or
     digit. `n_vocab` is the size of the vocabulary, for the score of guessing by chance.
     """
 
@@ -47,17 +47,17 @@ class Guess:
 
     @property
     def begins(self) -> float:
-        """The probability that the text goes on with these pieces, whatever stands behind them."""
+        """Return the probability that the text continues with these tokens, whatever follows them."""
         return math.exp(math.fsum(self.logprobs))
 
     @property
     def p(self) -> float:
-        """The probability that the next word is exactly this one."""
+        """Return the probability that the next word is exactly this one."""
         return self.begins * self.closes
 
     @property
     def bits(self) -> float:
-        """-log2 p; infinite where p is 0 (in float64, of closes)."""
+        """Return the surprisal in bits, -log2 p; infinite where p is 0 (in float64, of closes)."""
         return (
             math.inf
             if self.closes == 0
@@ -66,13 +66,13 @@ class Guess:
 
     @property
     def chance(self) -> float:
-        """The bits of a guess by lot: log2 of the vocabulary for each piece, all tokens being equally probable."""
+        """Return the bits of a guess by chance: log2 of the vocabulary for each token, all tokens being equally probable."""
         return len(self.ids) * math.log2(self.n_vocab)
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """One step of the game: a text so far, what the model expects behind it, and what a guess is worth.
+    """One step of the game: a text so far, the model's prediction of its next word, and the score of a guess.
 
         P(word | text) = prod_t P(piece_t | text, pieces before) * P(no letter follows | text, word)
 
@@ -84,7 +84,7 @@ class Round:
 
     >>> import core
     >>> game = Round(core.open_model("gpt-mini"), "Once upon a ")
-    >>> game.probability_of("time").pieces, game.own.text, game.went_on("time")
+    >>> game.probability_of("time").pieces, game.model_guess.text, game.went_on("time")
     ((' time',), 'time', 'Once upon a time')
     """
 
@@ -101,29 +101,29 @@ class Round:
 
     @cached_property
     def window(self) -> Window:
-        """What is read: the end of the text, with room for a word, and no more than is answered in a moment."""
+        """Return the part of the text that the model reads: its end, with room for a word, limited to what is computed quickly."""
         room = min(self.model.config.n_ctx - MOST_PIECES, token_limit(self.model, runs=READS))
         return fit_prompt(self.model, self.text.removesuffix(" "), room)
 
     @cached_property
     def prompt(self) -> Prompt:
-        """The tokens of the window."""
+        """Return the tokens of the window."""
         return decoding_prompt(self.model, self.window.text)
 
     @cached_property
     def distribution(self) -> Array:
-        """The probability (vocab,) of each token behind the text."""
+        """Return the probability of each token as the next one, (vocab,)."""
         return softmax(continuation_logits(self.model, self.prompt, [()])[0][0].numpy())
 
     def likeliest(self, n: int = 8) -> list[tuple[str, float]]:
-        """The n most probable tokens with their probabilities, best first."""
+        """Return the n most probable next tokens with their probabilities, best first."""
         return [
             (self.prompt.name(index), float(self.distribution[index]))
             for index in largest_indices(self.distribution, n)
         ]
 
     def probability_of(self, guess: str) -> Guess:
-        """What a typed word is worth; spaces around it do not count.
+        """Score a typed word; spaces around it do not count.
 
         Raises InputError: nothing typed, more than one word, a new line, a sign the model does not know, a word of more
         than 12 pieces.
@@ -148,8 +148,8 @@ class Round:
         return self._guess(word, encoded.ids, pieces, scores[-1].numpy())
 
     @cached_property
-    def own(self) -> Guess:
-        """The model's own guess: the most probable piece, and pieces behind it until the word is most probably over.
+    def model_guess(self) -> Guess:
+        """Return the model's own guess: the most probable token, then further tokens until the word most probably ends.
 
         It is found piece by piece, so another word may be more probable as a whole.
         """
@@ -167,7 +167,7 @@ class Round:
             new = (best,)
 
     def typed(self, word: str) -> tuple[int, ...]:
-        """The tokens of a word as a visitor would type it; none for what cannot be typed.
+        """Return the tokens of a word as a visitor would type it; empty for a word that cannot be typed.
 
         >>> import core
         >>> game = Round(core.open_model("gpt-mini"), "Once upon a")
@@ -181,12 +181,12 @@ class Round:
         return () if encoded.uncovered else tuple(encoded.ids)
 
     def went_on(self, word: str) -> str:
-        """The text with a word behind it: the text of the next round."""
+        """Return the text with the word appended: the text of the next round."""
         word = _checked(word)
         return self.text.removesuffix(" ") + self._glue(word) + word
 
     def _glue(self, word: str) -> str:
-        """The space before a word, or none."""
+        """Return the space that separates the word from the text, or ""."""
         bare = self.text.removesuffix(" ")
         if not bare or OPENING.search(bare):
             return ""
@@ -196,15 +196,17 @@ class Round:
         clings = not word[0].isalnum() and not (word[0] == '"' and not quotes) and word[0] not in "([{“‘"
         return "" if clings else " "
 
-    def _guess(self, word: str, ids: tuple[int, ...], logprobs: tuple[float, ...], behind: Array) -> Guess:
+    def _guess(
+        self, word: str, ids: tuple[int, ...], logprobs: tuple[float, ...], next_logits: Array
+    ) -> Guess:
         names = tuple(self.prompt.name(index) for index in ids)
-        following = softmax(behind)
+        following = softmax(next_logits)
         closes = float(following[~letters(self.model.tokenizer)].sum()) if _ends_in_letter(word) else 1.0
         return Guess(word, names, ids, logprobs, closes, len(following))
 
 
 def _checked(guess: str) -> str:
-    """The guess without spaces around it."""
+    """Return the guess without spaces around it. Raises InputError unless it is one word."""
     if not guess.strip():
         raise InputError("There is no guess.", ONE, "Type what you think comes next.")
     if "\n" in guess or "\r" in guess:
@@ -222,7 +224,9 @@ _LETTERS: WeakKeyDictionary[Tokenizer, Array] = WeakKeyDictionary()
 
 
 def letters(tokenizer: Tokenizer) -> Array:
-    """Which tokens (vocab,) begin with a letter or digit, and so make a word before them longer; once a tokenizer."""
+    """Return a mask (vocab,) of the tokens that begin with a letter or digit and so would lengthen a word before them; cached per
+    tokenizer.
+    """
     if tokenizer not in _LETTERS:
         special = set(tokenizer.special_tokens.values())
         _LETTERS[tokenizer] = np.array(
@@ -236,65 +240,65 @@ def letters(tokenizer: Tokenizer) -> Array:
 
 @dataclass(frozen=True)
 class Played:
-    """A round that is over: the visitor's guess and the model's own."""
+    """Finished round: the visitor's guess and the model's own."""
 
     guess: Guess
-    own: Guess
+    model_guess: Guess
 
 
 @dataclass(frozen=True)
 class Score:
     """Bits over all rounds, fewer being better: of the visitor's guesses, the model's own, and guessing by chance.
 
-    `alike` counts the rounds in which both said the same.
+    `agreements` counts the rounds in which both guessed the same.
     """
 
     rounds: int
     you: float
     model: float
     chance: float
-    alike: int
+    agreements: int
 
     @property
-    def behind(self) -> float:
-        """How many bits the visitor is behind the model; below 0 the visitor found more probable words."""
+    def bits_behind(self) -> float:
+        """Return by how many bits the visitor is behind the model; negative if the visitor's words were more probable."""
         return self.you - self.model
 
 
 def played(game: Round, guess: str) -> Played:
     """Play one round."""
-    return Played(game.probability_of(guess), game.own)
+    return Played(game.probability_of(guess), game.model_guess)
 
 
 def score(history: Sequence[Played]) -> Score:
-    """The score after these rounds.
+    """Compute the score after these rounds.
 
         bits = sum over rounds of -log2 P(word | text)          by lot: log2(vocabulary) for each piece of the guess
 
     >>> sure = Guess("a", (" a",), (1,), (math.log(0.5),), 0.5, 8)
     >>> score([Played(sure, sure)])
-    Score(rounds=1, you=2.0, model=2.0, chance=3.0, alike=1)
+    Score(rounds=1, you=2.0, model=2.0, chance=3.0, agreements=1)
     """
     return Score(
         len(history),
         math.fsum(each.guess.bits for each in history),
-        math.fsum(each.own.bits for each in history),
+        math.fsum(each.model_guess.bits for each in history),
         math.fsum(each.guess.chance for each in history),
-        sum(each.guess.ids == each.own.ids for each in history),
+        sum(each.guess.ids == each.model_guess.ids for each in history),
     )
 
 
-def told(history: Sequence[Played]) -> str:
-    """The score in a sentence or two, to be read aloud.
+def score_sentence(history: Sequence[Played]) -> str:
+    """Summarise the score in a sentence or two, to be read aloud.
 
     >>> sure, far = (Guess("a", (" a",), (number,), (math.log(p),), 1.0, 8) for number, p in ((1, 0.5), (2, 0.125)))
-    >>> told([Played(far, sure)])
+    >>> score_sentence([Played(far, sure)])
     "After 1 round: your words cost 3.0 bits, the model's own 1.0, guessing by chance 3.0. You are 2.0 bits behind the model."
     """
     if not history:
         return "No round has been played."
     now = score(history)
-    rounds, gap, stand = f"{now.rounds} round{'s' * (now.rounds > 1)}", now.behind, "even with"
+    rounds, gap, stand = f"{now.rounds} round{'s' * (now.rounds > 1)}", now.bits_behind, "even with"
     if abs(gap) >= 0.05:
         stand = f"{abs(gap):.1f} bits {'behind' if gap > 0 else 'ahead of'}"
     return f"After {rounds}: your words cost {now.you:.1f} bits, the model's own {now.model:.1f}, guessing by chance {now.chance:.1f}. You are {stand} the model."

@@ -24,7 +24,7 @@ Array = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Local:
-    """One row of local attention: align, gaussian and product (key,), `inside` the window (key,), and what made them."""
+    """One row of local attention: align, gaussian and product (key,), `inside` the window (key,), and the centre, window and sigma used."""
 
     align: Array
     gaussian: Array
@@ -36,26 +36,27 @@ class Local:
 
     @property
     def total(self) -> float:
-        """What the product sums to: 1 only where the Gaussian is 1."""
+        """Return the sum of the product: 1 only where the Gaussian is 1."""
         return float(self.product.sum())
 
     @property
-    def touched(self) -> int:
-        """How many source words are looked at."""
+    def n_inside(self) -> int:
+        """Return the number of source words inside the window."""
         return int(self.inside.sum())
 
 
 def local(
     scores: Array, centre: float, window: int, sigma: float | None = None, *, windowed: bool = True
 ) -> Local:
-    """a_t(s) = align(s) exp(-(s - p_t)^2 / (2 sigma^2)), align the softmax inside [p_t - D, p_t + D] (Luong et al. 2015, Eq. (10)).
+    """Compute a_t(s) = align(s) exp(-(s - p_t)^2 / (2 sigma^2)), align the softmax inside [p_t - D, p_t + D] (Luong et al. 2015, Eq.
+    (10)).
 
     scores (key,); centre p_t; window D; sigma is D / 2 unless given. `windowed=False` leaves the window out, as it is
     printed in Beigy 2021: align is then the softmax over the whole source.
     Errors: InputError for a window below 1 or a sigma that is not above 0.
 
     >>> row = local(np.zeros(7), centre=3.0, window=2)
-    >>> row.touched, row.gaussian[[3, 5]].round(4).tolist(), round(row.total, 4)
+    >>> row.n_inside, row.gaussian[[3, 5]].round(4).tolist(), round(row.total, 4)
     (5, [1.0, 0.1353], 0.4967)
     """
     if window < 1:
@@ -80,7 +81,7 @@ def local(
 
 
 def bell(x: Array, centre: float, sigma: float) -> Array:
-    """The Gaussian between the positions too: (point,) -> (point,).
+    """Evaluate the Gaussian at any points, also between positions: (point,) -> (point,).
 
     >>> bell(np.array([3.0, 5.0]), 3.0, 1.0).round(4).tolist()
     [1.0, 0.1353]
@@ -89,7 +90,7 @@ def bell(x: Array, centre: float, sigma: float) -> Array:
 
 
 def monotonic(t: int, n_source: int) -> float:
-    """p_t = t: the t-th written word looks around the t-th source word; behind the source, at its last.
+    """Return the monotonic centre p_t = t: target word t looks around source word t, or the last one if the source is shorter.
 
     >>> monotonic(2, 5), monotonic(9, 5)
     (2.0, 4.0)
@@ -97,28 +98,28 @@ def monotonic(t: int, n_source: int) -> float:
     return float(min(t, n_source - 1))
 
 
-def pointed_at(weights: Array) -> float:
-    """The mean position of a global row, sum_s s a_t(s): the centre that a predictive model would have to find.
+def mean_position(weights: Array) -> float:
+    """Return the mean position of a global row, sum_s s a_t(s): the centre that a predictive model would have to find.
 
-    >>> pointed_at(np.array([0.0, 0.5, 0.5]))
+    >>> mean_position(np.array([0.0, 0.5, 0.5]))
     1.5
     """
     return float((np.arange(len(weights)) * weights).sum())
 
 
-def predicted(z: float, n_source: int) -> float:
-    """p_t = n sigmoid(z), z the number v_p . tanh(W_p h_t) (Luong et al. 2015, Eq. (9)): never 0, never n.
+def predicted_centre(z: float, n_source: int) -> float:
+    """Return the predictive centre p_t = n sigmoid(z), z the number v_p . tanh(W_p h_t) (Luong et al. 2015, Eq. (9)): never 0, never n.
 
-    >>> predicted(0.0, 6)
+    >>> predicted_centre(0.0, 6)
     3.0
     """
     return n_source / (1 + math.exp(-z))
 
 
-def needed(centre: float, n_source: int) -> float:
-    """The z that gives this centre; infinite at both ends, which no z reaches.
+def required_z(centre: float, n_source: int) -> float:
+    """Return the z that gives this centre: the inverse of `predicted_centre`; infinite at both ends, which no z reaches.
 
-    >>> round(needed(predicted(1.25, 6), 6), 9), needed(0.0, 6)
+    >>> round(required_z(predicted_centre(1.25, 6), 6), 9), required_z(0.0, 6)
     (1.25, -inf)
     """
     share = centre / n_source
@@ -126,7 +127,7 @@ def needed(centre: float, n_source: int) -> float:
 
 
 def cells(n_target: int, n_source: int, window: int | None = None) -> int:
-    """Scores to compute: m n for global attention; at most 2 D + 1 a written word for local.
+    """Count the scores to compute: m n for global attention; at most 2 D + 1 per target word for local.
 
     >>> cells(7, 6), cells(7, 60, window=2)
     (42, 35)
@@ -135,7 +136,7 @@ def cells(n_target: int, n_source: int, window: int | None = None) -> int:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AttentionRecord:
     """Queries and keys of a recurrent decoder's attention, (query d_model) and (key d_model), and its own scores and weights."""
 
     q: Array
@@ -144,7 +145,7 @@ class Asked:
     weights: Array
 
     def dotted(self) -> tuple[Array, Array]:
-        """The plain dot product of the same states, and its softmax: what nobody trained here. (query key) each."""
+        """Return the plain dot products of the same states and their softmax, (query key) each: the model was not trained with them."""
         scores = self.q.astype(np.float64) @ self.k.astype(np.float64).T
         return scores, masked_softmax(
             torch.as_tensor(scores), torch.ones(scores.shape, dtype=torch.bool)
@@ -155,13 +156,13 @@ LEAVES = ("q", "k", "scores", "pattern")
 KEEP = (*(f"decoder.attn.{leaf}" for leaf in LEAVES), "logits")
 
 
-def asked(run: Any) -> Asked:
-    """What the run recorded, the one head's axis left out."""
-    return Asked(*(run.trace[f"decoder.attn.{leaf}"][0] for leaf in LEAVES))
+def attention_record(run: Any) -> AttentionRecord:
+    """Return the queries, keys, scores and weights of the run's only attention head."""
+    return AttentionRecord(*(run.trace[f"decoder.attn.{leaf}"][0] for leaf in LEAVES))
 
 
 def windows(centres: Sequence[float], window: int, n_source: int) -> NDArray[np.bool_]:
-    """Which source words each written word may look at, [p_t - D, p_t + D]: (query key).
+    """Return the mask of the windows [p_t - D, p_t + D] of all target words: (query key).
 
     >>> windows([0.0, 2.0], 1, 4).astype(int).tolist()
     [[1, 1, 0, 0], [0, 1, 1, 1]]
@@ -169,22 +170,22 @@ def windows(centres: Sequence[float], window: int, n_source: int) -> NDArray[np.
     return np.abs(np.arange(n_source) - np.asarray(centres)[:, None]) <= window
 
 
-def shut_in(allowed: NDArray[np.bool_]) -> SetAllowed:
-    """The edit that puts these windows (query key) into a recurrent decoder, step by step."""
+def restrict_to_windows(allowed: NDArray[np.bool_]) -> SetAllowed:
+    """Return the edit that restricts a recurrent decoder to these windows (query key), step by step."""
     return SetAllowed("decoder.attn.allowed", tuple(map(tuple, allowed.tolist())))
 
 
-def kept(weights: Array, allowed: NDArray[np.bool_]) -> float:
-    """The share of all weight that lies inside the windows, over all rows: 1 when they cut off nothing.
+def inside_share(weights: Array, allowed: NDArray[np.bool_]) -> float:
+    """Return the share of all weight that falls inside the windows, over all rows: 1 if they cut off nothing.
 
-    >>> kept(np.array([[0.5, 0.5], [0.0, 1.0]]), np.eye(2, dtype=bool))
+    >>> inside_share(np.array([[0.5, 0.5], [0.0, 1.0]]), np.eye(2, dtype=bool))
     0.75
     """
     return float((weights * allowed).sum() / weights.sum())
 
 
 def crossing(weights: Array) -> int:
-    """The row that looks most surely somewhere else than at its own place: where the order of the two languages crosses.
+    """Return the row with the largest weight off the diagonal: where the word order of the two languages crosses.
 
     >>> crossing(np.array([[0.9, 0.1, 0.0], [0.2, 0.1, 0.7], [0.4, 0.5, 0.1]]))
     1

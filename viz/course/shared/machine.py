@@ -1,4 +1,4 @@
-"""What this computer is, beside a run that was measured on it."""
+"""Description of this computer, shown next to a run that was measured on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 
 def machine() -> str:
-    """What this computer is, in words."""
+    """Describe this computer: processor, cores, threads used and version of PyTorch."""
     cores, threads = os.cpu_count() or 1, torch.get_num_threads()
     name = next(
         (line.split(":", 1)[1].strip() for line in _cpuinfo() if line.startswith("model name")),

@@ -13,10 +13,12 @@ from viz.widgets.exhibit_parts import presenting
 
 
 def side_by_side(
-    words: Sequence[str], shown: Mapping[str, tuple[np.ndarray, Mapping[str, Any]]], **of_all: Any
+    words: Sequence[str], maps: Mapping[str, tuple[np.ndarray, Mapping[str, Any]]], **common: Any
 ) -> None:
-    """By its key each map (row, column) with what `heatmap` takes of its own; `of_all` it takes of all."""
-    places = st.columns(len(shown), gap="small" if presenting() or len(shown) > 2 else "medium")
-    for place, (key, (values, own)) in zip(places, shown.items(), strict=True):
+    """Draw heatmaps of the same words side by side. `maps`: by key, the values (row, column) and the arguments of `heatmap` for that map
+    only; `common` holds those for all.
+    """
+    places = st.columns(len(maps), gap="small" if presenting() or len(maps) > 2 else "medium")
+    for place, (key, (values, own)) in zip(places, maps.items(), strict=True):
         with place:
-            heatmap(values, words, words, key=key, **{**of_all, **own})
+            heatmap(values, words, words, key=key, **{**common, **own})

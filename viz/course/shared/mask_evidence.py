@@ -1,4 +1,4 @@
-"""What the documents print about masks, and the numbers that show where they slip, recomputed from fixed draws.
+"""Printed claims of the sources about masks, and the recomputed numbers that contradict them.
 
 The entries of `viz.course.errata` on masks are made from these.
 """
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Toy:
-    """Four words in the notation of Ghojogh: columns are words. d = 6, n = 4, p = 3, r = 5, all entries drawn."""
+    """Random example of four words in the notation of Ghojogh: columns are words. d = 6, n = 4, p = 3, r = 5."""
 
     q: Array
     k: Array
@@ -30,17 +30,17 @@ class Toy:
 
     @property
     def scores(self) -> Array:
-        """Q^T K / sqrt(p), row i the query of word i (query key)."""
+        """Return Q^T K / sqrt(p), row i the query of word i (query key)."""
         return self.q.T @ self.k / math.sqrt(len(self.q))
 
     def reference(self) -> Array:
-        """torch's scaled_dot_product_attention(is_causal=True), in columns again (r, word)."""
+        """Compute torch's scaled_dot_product_attention(is_causal=True), in columns again (r, word)."""
         q, k, v = (torch.from_numpy(np.ascontiguousarray(m.T))[None] for m in (self.q, self.k, self.v))
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)[0].numpy().T
 
 
 def toy(seed: int = 0) -> Toy:
-    """The draw behind the evidence: X (6, 4), W_Q and W_K (6, 3), W_V (6, 5) standard normal, in this order."""
+    """Sample the example: X (6, 4), W_Q and W_K (6, 3), W_V (6, 5) standard normal, in this order."""
     draw = np.random.default_rng(seed).standard_normal
     x, w_q, w_k, w_v = draw((6, 4)), draw((6, 3)), draw((6, 3)), draw((6, 5))
     return Toy(w_q.T @ x, w_k.T @ x, w_v.T @ x)
@@ -51,20 +51,20 @@ class Printed:
     """Eq. (28) of Ghojogh and Ghodsi 2020 as printed, V softmax(.) without the transpose, against the right order.
 
     `weights` is the masked pattern (query key). As printed, word j is built from column j: `first` is what reaches the
-    first word from each word, `own` what the last word keeps of itself. `by_column` is `first` if softmax
+    first word from each word, `last_own_weight` the weight of the last word on itself. `by_column` is `first` if softmax
     ran over columns instead. The gaps are the largest differences from torch's causal attention.
     """
 
     weights: Array
     first: Array
-    own: float
+    last_own_weight: float
     by_column: Array
     gap_printed: float
     gap_right: float
 
 
 def printed_order(data: Toy | None = None) -> Printed:
-    """The product as printed and with the transpose (E2).
+    """Compute the product as printed and with the transpose (erratum E2).
 
     >>> printed_order().first.round(3).tolist()
     [1.0, 0.899, 0.082, 0.005]
@@ -75,7 +75,7 @@ def printed_order(data: Toy | None = None) -> Printed:
     return Printed(
         weights=weights,
         first=weights[:, 0],
-        own=float(weights[-1, -1]),
+        last_own_weight=float(weights[-1, -1]),
         by_column=softmax(scores.T).T[:, 0],
         gap_printed=max_difference(data.v @ weights, reference),
         gap_right=max_difference(data.v @ weights.T, reference),
@@ -83,7 +83,7 @@ def printed_order(data: Toy | None = None) -> Printed:
 
 
 def strict_first_row(n: int = 4, seed: int = 0) -> tuple[Array, Array]:
-    """The first row of softmax under the strict mask: with -inf filled in (NaN), and in this house (zeros).
+    """Return the first row of softmax under the strict mask: with -inf filled in (NaN), and with our `masked_softmax` (zeros).
 
     >>> [row.tolist() for row in strict_first_row(2)]
     [[nan, nan], [0.0, 0.0]]
@@ -96,7 +96,7 @@ def strict_first_row(n: int = 4, seed: int = 0) -> tuple[Array, Array]:
 
 
 def padded_source(seed: int = 0) -> tuple[float, float]:
-    """How far 4 target words move when 2 of 6 source positions, the padded ones, get other content.
+    """Measure how much 4 target words change when 2 of 6 source positions, the padded ones, get other content.
 
     Returns the largest change of the output without and with the padding mask.
 
@@ -119,7 +119,7 @@ def padded_source(seed: int = 0) -> tuple[float, float]:
 
 
 def prefix_gap(n: int = 4, seed: int = 0) -> float:
-    """Largest difference of the prefix form (a softmax over the first i scores) and the mask form, in weights."""
+    """Return the largest difference in weights between the prefix form (softmax over the first i scores) and the mask form."""
     scores = np.random.default_rng(seed).standard_normal((n, n))
     masked = masked_softmax(torch.from_numpy(scores), masks.causal(n)).numpy()
     return max(max_difference(masked[i, : i + 1], softmax(scores[i, : i + 1])) for i in range(n))

@@ -1,4 +1,4 @@
-"""What a mask does to a row of scores, number by number; the masks that the exhibit offers, by name.
+"""Arithmetic of a mask on a row of scores, number by number, and the named masks of the exhibit on masks.
 
 Scores are those after the division by sqrt(d_head). Rows are queries, columns keys; True = may attend.
 """
@@ -37,7 +37,7 @@ _SAFE = 700.0  # math.exp overflows a little above
 
 @dataclass(frozen=True)
 class Recipe:
-    """A mask by name and numbers.
+    """Mask described by a name and numbers.
 
     `radius` belongs to window and sparse, `n_global`, `block`, `count`, `seed` to sparse, `length` to prefix, `padded`
     (how many of the last positions count as padding) to padding. `past_only` hides the future as well (`& causal`)
@@ -58,7 +58,7 @@ class Recipe:
     past_only: bool = True
 
     def allowed(self, n: int) -> Allowed:
-        """The mask for n words (query key). Raises ValueError for a name that is not in `KINDS`."""
+        """Build the mask for n words (query key). Raises ValueError for a name that is not in `KINDS`."""
         if self.kind not in KINDS:
             raise ValueError(f"kind={self.kind!r} is not one of {', '.join(KINDS)}")
         if self.kind in ("causal", "strict", "full"):
@@ -69,7 +69,7 @@ class Recipe:
         return (mask & masks.causal(n)).numpy() if self.past_only else mask.numpy()
 
     def code(self) -> str:
-        """The lines of Python that make it as `mask`.
+        """Return the Python source that builds the mask as `mask`.
 
         >>> Recipe("window").code()
         'mask = masks.window(n, radius=2) & masks.causal(n)'
@@ -120,12 +120,12 @@ class Row:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing may be looked at."""
+        """Return whether every key is masked."""
         return self.total == 0
 
     @property
     def hidden(self) -> float:
-        """The share of the weight that the scores alone would give to the forbidden keys.
+        """Return the share of the weight that the scores alone would give to the masked keys.
 
         >>> row([0.0, 0.0], [True, False]).hidden
         0.5
@@ -136,7 +136,7 @@ class Row:
 
 
 def row(scores: Any, allowed: Any) -> Row:
-    """The arithmetic of one row of masked softmax: e^0 = 1 keeps, e^-inf = 0 removes.
+    """Compute one row of masked softmax step by step: e^0 = 1 keeps, e^-inf = 0 removes.
 
     Ghojogh and Ghodsi 2020, Eqs. (28), (29): softmax(s + M) with M = 0 where allowed and -inf elsewhere.
     Shapes: scores (key), allowed (key).
@@ -158,8 +158,8 @@ def row(scores: Any, allowed: Any) -> Row:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A row whose favourite key is forbidden: its `weight` went, all others grew by `factor`, `other` for instance."""
+class MaskedFavourite:
+    """Row whose highest-weighted key is masked: that key lost `weight`, all others grew by `factor`; `other` is one example."""
 
     query: int
     key: int
@@ -170,12 +170,12 @@ class Taken:
     after: float
 
 
-def without_favourite(scores: Any, allowed: Any, query: int) -> Taken | None:
-    """Forbid what a row looks at most; None when no row allows two keys.
+def mask_favourite(scores: Any, allowed: Any, query: int) -> MaskedFavourite | None:
+    """Mask the highest-weighted key of a row; None when no row allows two keys.
 
     The row is `query`, or the one that allows most if that has fewer than two. Shapes: (query key).
 
-    >>> found = without_favourite([[0.0, 0.0, 0.0]], [[True, True, True]], 0)
+    >>> found = mask_favourite([[0.0, 0.0, 0.0]], [[True, True, True]], 0)
     >>> round(found.weight, 3), round(found.factor, 3), round(found.after, 3)
     (0.333, 1.5, 0.5)
     """
@@ -186,7 +186,9 @@ def without_favourite(scores: Any, allowed: Any, query: int) -> Taken | None:
     before = row(rows[at], may[at]).weights
     key, other = (int(i) for i in np.argsort(before)[::-1][:2])
     after = row(rows[at], may[at] & (np.arange(len(before)) != key)).weights
-    return Taken(at, key, before[key], after[other] / before[other], other, before[other], after[other])
+    return MaskedFavourite(
+        at, key, before[key], after[other] / before[other], other, before[other], after[other]
+    )
 
 
 @dataclass(frozen=True)
@@ -201,13 +203,13 @@ class Filled:
 
     @property
     def worst(self) -> tuple[int, float]:
-        """The row that leaks most, and how much."""
+        """Return the row that leaks most, and its leak."""
         at = int(self.leaks.argmax())
         return at, float(self.leaks[at])
 
 
 def filled(scores: Any, allowed: Any, fill: float, *, p: int, inside: bool) -> Filled:
-    """softmax((q.k + M) / sqrt(p)) or softmax(q.k / sqrt(p) + M), with M = fill at forbidden cells.
+    """Compute softmax((q.k + M) / sqrt(p)) or softmax(q.k / sqrt(p) + M), with M = fill at masked cells.
 
     `inside` puts M under the 1/sqrt(p), as Eq. (28) of Ghojogh and Ghodsi 2020 prints it: no difference for -inf, and
     sqrt(p) times less effect for a finite number. A row with nothing allowed leaks everything, whatever the number.
@@ -222,7 +224,7 @@ def filled(scores: Any, allowed: Any, fill: float, *, p: int, inside: bool) -> F
 
 
 def leak_curve(scores: Any, allowed: Any, fills: Any, *, p: int) -> dict[str, Array]:
-    """The largest leak of any row that allows something, for each number in `fills`, under and beside the 1/sqrt(p).
+    """Return the largest leak of any row that has an allowed key, for each number in `fills`, under and beside the 1/sqrt(p).
 
     Shapes: (fill) each; all zeros when no row both allows and forbids.
 
@@ -241,7 +243,7 @@ def leak_curve(scores: Any, allowed: Any, fills: Any, *, p: int) -> dict[str, Ar
 
 
 def looks_back(patterns: Iterable[Any]) -> Array:
-    """How sharply each head looks at one earlier word that is neither the first, the previous nor the word itself.
+    """Measure how sharply each head attends to one earlier word that is neither the first, the previous nor the word itself.
 
     The mean, over sentences and rows from the fourth on, of the largest such weight: where a mask has something to
     take away. Shapes: patterns (layer head query key) each; (layer head). Zeros without such a row.

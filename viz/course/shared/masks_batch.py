@@ -16,7 +16,7 @@ TRANSLATOR = "translator-en-es"
 
 
 def two_sentences() -> None:
-    """Two sentences in one batch of the translator: every mask, and that padding does not count."""
+    """Draw two sentences in one batch of the translator: every mask, and evidence that padding does not count."""
     left, right = st.columns(2, gap="large")
     with left:
         first = controls.text(
@@ -34,8 +34,8 @@ def two_sentences() -> None:
 
 
 def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, height: int = 300) -> str:
-    """The masks of the shorter sentence, `across` in a row; returns what they are for and what padded content changes."""
-    masks, change = found(first, second, lot)
+    """Draw the masks of the shorter sentence, `across` in a row; return a text on their use and on the effect of padded content."""
+    masks, change = masks_and_change(first, second, lot)
     sources, targets = masks_panels.labels(masks.sources), masks_panels.labels(masks.targets)
     shown = (
         ("Source padding", masks.source_padding, sources),
@@ -53,12 +53,12 @@ def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, he
         "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, "
         "its decoder's self-attention the last.\n"
         f"Other tokens on the {change.padded} padded positions of this batch: the hidden states of the real words change by "
-        f"{change.with_mask:.1f} with the masks, and by up to {change.without:.2f} when padding counts as words."
+        f"{change.with_mask:.1f} with the masks, and by up to {change.without_mask:.2f} when padding counts as words."
     )
 
 
-def found(first: str, second: str, lot: int = 0) -> tuple[BatchMasks, Change]:
-    """The masks of the shorter sentence of a batch of two, and what other content on the padded places changes."""
+def masks_and_change(first: str, second: str, lot: int = 0) -> tuple[BatchMasks, Change]:
+    """Return the masks of the shorter sentence of a batch of two, and the effect of other content on the padded positions."""
     return engine_client.submit(
         ("masks.batch", first, second, lot), lambda: _batch((first, second), lot), 20 * len(first + second)
     )

@@ -1,4 +1,4 @@
-"""The picture of the exhibit on masks: scores, mask, pattern; the mask is edited where it stands."""
+"""Picture of the exhibit on masks: scores, an editable mask and the pattern."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.shell import state
 
-OWN = "own"
-PILLS = masks.KINDS | {OWN: "draw your own"}
+CUSTOM = "own"
+PILLS = masks.KINDS | {CUSTOM: "draw your own"}
 _START, _TURN, _CODE, _NAMED = "masks.start", "masks.turn", "masks.code", "masks.named"
 # of this session: the matrix an edit began with, how many edits were begun, the last one as a link, the last kind by name
 Matrix = np.ndarray
 
 
 def labels(tokens: tuple[str, ...]) -> list[str]:
-    """Tokens as row and column names: the space before a word is left out, a token of spaces stays.
+    """Return tokens as row and column labels: the space before a word is left out, a token of spaces stays.
 
     >>> labels((" cat", " ", "s"))
     ['cat', ' ', 's']
@@ -31,7 +31,7 @@ def labels(tokens: tuple[str, ...]) -> list[str]:
 
 
 def pack(allowed: Matrix) -> str:
-    """A square mask as short text for the link: its size, and its cells as bits.
+    """Encode a square mask as short text for the link: its size, and its cells as bits.
 
     >>> pack(np.tri(3, dtype=bool)), unpack("3.m4A", 3).tolist()
     ('3.m4A', [[True, False, False], [True, True, False], [True, True, True]])
@@ -40,7 +40,7 @@ def pack(allowed: Matrix) -> str:
 
 
 def unpack(text: str, n: int) -> Matrix | None:
-    """The mask in a link, or None when it is not one of n words."""
+    """Decode the mask of a link; None when it is not a mask of n words."""
     size, _, bits = text.partition(".")
     try:
         raw = base64.b64decode(bits + "=" * (-len(bits) % 4), altchars=b"-_", validate=True)
@@ -51,21 +51,21 @@ def unpack(text: str, n: int) -> Matrix | None:
     return np.unpackbits(np.frombuffer(raw, np.uint8), count=n * n).reshape(n, n).astype(bool)
 
 
-def named(kind: str) -> str:
-    """The kind that a hand-drawn mask starts from: the one chosen last by name."""
-    if kind != OWN:
+def base_kind(kind: str) -> str:
+    """Return the kind that a hand-drawn mask starts from: the last one chosen by name."""
+    if kind != CUSTOM:
         st.session_state[_NAMED] = kind
     return st.session_state.get(_NAMED, "causal")
 
 
-def drawn(recipe: masks.Recipe, n: int) -> tuple[tuple[bool, ...], ...]:
-    """The mask drawn by hand as rows; where none was drawn for n words yet, the one that was chosen last by name."""
+def hand_drawn_mask(recipe: masks.Recipe, n: int) -> tuple[tuple[bool, ...], ...]:
+    """Return the hand-drawn mask as rows; if none was drawn for n words yet, the last one chosen by name."""
     now = unpack(state.read("masks.drawn", ""), n)
     return tuple(map(tuple, (recipe.allowed(n) if now is None else now).tolist()))
 
 
 def three(data: Any, params: Any, python: str) -> tuple[int, int]:
-    """Scores, mask and pattern side by side; returns the chosen cell (query, key). Touching the mask draws one's own.
+    """Draw scores, mask and pattern side by side; return the chosen cell (query, key). A stroke on the mask makes it the visitor's.
 
     `python`: the lines that make the three again, saved by each with lines of its own that draw it.
     """
@@ -96,13 +96,13 @@ def three(data: Any, params: Any, python: str) -> tuple[int, int]:
     return chosen
 
 
-def _editor(data: Any, own: bool, names: list[str], height: int | None, python: str) -> None:
-    """The mask. The first stroke on a mask chosen by name makes it the visitor's own, with its undo kept."""
+def _editor(data: Any, is_custom: bool, names: list[str], height: int | None, python: str) -> None:
+    """Draw the editable mask. The first stroke on a mask chosen by name makes it the visitor's, and undo goes back to the named one."""
     memory, code = st.session_state, pack(data.allowed)
     known = memory.get(_CODE)
-    if not own or code != known:  # a mask by name, or one that came with a link: a new edit begins here
-        memory[_START], memory[_CODE] = data.allowed.copy(), code if own else None
-        memory[_TURN] = memory.get(_TURN, 0) + (own or known is not None)
+    if not is_custom or code != known:  # a mask by name, or one that came with a link: a new edit begins here
+        memory[_START], memory[_CODE] = data.allowed.copy(), code if is_custom else None
+        memory[_TURN] = memory.get(_TURN, 0) + (is_custom or known is not None)
     mask_editor(
         memory[_START],
         names,
@@ -119,11 +119,11 @@ def _editor(data: Any, own: bool, names: list[str], height: int | None, python: 
 
 def _stroke(now: Matrix) -> None:
     st.session_state[_CODE] = pack(now)
-    state.write(**{"masks.kind": OWN, "masks.drawn": st.session_state[_CODE]})
+    state.write(**{"masks.kind": CUSTOM, "masks.drawn": st.session_state[_CODE]})
 
 
 def _cell(data: Any) -> tuple[int, int]:
-    """The chosen cell, or the word in the middle at the key it looks at most."""
+    """Return the chosen cell, or the middle word with its highest-weighted key."""
     n = len(data.tokens)
     try:
         query, key = (int(part) for part in state.read("masks.cell", "").split("."))

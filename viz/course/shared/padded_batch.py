@@ -38,21 +38,21 @@ class BatchMasks:
 class Change:
     """Largest change of any real position's hidden state after other tokens were put on the padded positions.
 
-    `padded` counts those positions; `with_mask` is the run as it is, `without` the same with padding taken for words.
+    `padded` counts those positions; `with_mask` is the run as it is, `without_mask` the same with padding treated as words.
     """
 
     padded: int
     with_mask: float
-    without: float
+    without_mask: float
 
 
 def run_batch(model: Model, texts: Sequence[str], targets: Sequence[str | None] | None = None) -> list[Run]:
-    """The sentences in one padded batch, masks kept."""
+    """Run the sentences as one padded batch and record the masks."""
     return model.run_many(texts, targets=targets, keep=("*.allowed",))
 
 
 def batch_masks(run: Run) -> BatchMasks:
-    """The masks of one run of a padded batch (`run_batch`). Raises ValueError for a model without a source."""
+    """Return the masks of one run of a padded batch (`run_batch`). Raises ValueError for a model without a source."""
     if run.source is None:
         raise ValueError(f"{run.model.name} has one stack; its padding is a mask over its own words")
     cross, own = (run.model.spec.kind(kind).path(0, "allowed") for kind in ("cross", "causal"))
@@ -69,7 +69,7 @@ def batch_masks(run: Run) -> BatchMasks:
 
 
 def padded_content(runs: Sequence[Run], seed: int = 0) -> Change:
-    """Put other tokens on every padded position of the batch and measure what moves (C071: nothing).
+    """Put other tokens on every padded position of the batch and measure the change (claim C071: none).
 
     Token ids are drawn from the whole vocabulary by `seed`. Computes four forwards.
     """
@@ -86,7 +86,7 @@ def padded_content(runs: Sequence[Run], seed: int = 0) -> Change:
     ids, other_ids, real = stacked("side")
     source = stacked("source") if runs[0].source is not None else None
 
-    def moved(masked: bool) -> float:
+    def change_of_output(masked: bool) -> float:
         shown = real if masked else torch.ones_like(real)
         plain, changed = Batch(ids=ids, real=shown), Batch(ids=other_ids, real=shown)
         if source is not None:
@@ -99,4 +99,4 @@ def padded_content(runs: Sequence[Run], seed: int = 0) -> Change:
             return float((model.network(plain) - model.network(changed))[real].abs().max())
 
     padded = int((~real).sum()) + (int((~source[2]).sum()) if source is not None else 0)
-    return Change(padded, moved(True), moved(False))
+    return Change(padded, change_of_output(True), change_of_output(False))

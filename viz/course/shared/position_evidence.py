@@ -1,4 +1,4 @@
-"""What the documents print about position vectors, and the numbers that show where they slip, recomputed.
+"""Printed claims of the sources about position vectors, and the recomputed numbers that contradict them.
 
 The entries of `viz.course.errata` on positions are made from these. Positions and dimensions count from 0.
 """
@@ -36,33 +36,35 @@ class Entry:
 
 
 def entry(formula: Formula, position: int, dimension: int, printed: str | None = None) -> Entry:
-    """One number of PE(position).
+    """Compute one number of PE(position).
 
     >>> entry(Formula(512), 1, 2, "0.8218").rounded
     '0.8219'
     """
-    value = float(formula.at(np.array([float(position)]))[0, dimension])
+    value = float(formula.vectors_at(np.array([float(position)]))[0, dimension])
     cut = math.trunc(value * 10**4) / 10**4
     return Entry(dimension, formula.name_of(dimension), value, number(value, 4), number(cut, 4), printed)
 
 
 def worked_d4(position: int = 1) -> tuple[Entry, ...]:
-    """The worked example of the slides: [sin pos, cos pos, sin pos/100, cos pos/100]."""
+    """Compute the worked example of the slides: [sin pos, cos pos, sin pos/100, cos pos/100]."""
     return tuple(entry(Formula(4), position, i) for i in range(4))
 
 
 def worked_d512() -> tuple[Entry, ...]:
-    """PE(1) for d = 512 at the five places that the slides print."""
+    """Compute PE(1) for d = 512 at the five dimensions that the slides print."""
     return tuple(entry(Formula(512), 1, i, printed) for i, printed in PRINTED_D512)
 
 
 def five_steps(
     d_model: int, n_positions: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Distance of two vectors five positions apart as (mean, least, largest): exponent 2 floor(i/2)/d, then i/d.
+    """Return the distance of two vectors five positions apart as (mean, least, largest): exponent 2 floor(i/2)/d, then i/d.
 
     >>> [tuple(round(v, 3) for v in part) for part in five_steps(128, 200)]
     [(5.799, 5.799, 5.799), (5.763, 4.787, 6.678)]
     """
     right, printed = Formula(d_model), Formula(d_model, variant="unpaired")
-    return distance_profile(right, n_positions, 6).at(5), distance_profile(printed, n_positions, 6).at(5)
+    return distance_profile(right, n_positions, 6).at_offset(5), distance_profile(
+        printed, n_positions, 6
+    ).at_offset(5)

@@ -1,4 +1,4 @@
-"""What position vectors look like and what they promise: curves, dot products, distances, four criteria.
+"""Properties of position vectors: curves, dot products, distances, four criteria.
 
 A *table* is an array (pos, d_model): row t is the vector added to the word at position t, counted from 0.
 Everything is float64 numpy; nothing here draws.
@@ -37,21 +37,21 @@ class Formula:
     p: float | None = None
     cut: bool = True
 
-    def at(self, positions: Array) -> Array:
-        """The vectors at any positions, fractional ones too: (pos,) -> (pos, d_model)."""
+    def vectors_at(self, positions: Array) -> Array:
+        """Return the vectors at any positions, fractional ones too: (pos,) -> (pos, d_model)."""
         where = torch.as_tensor(positions, dtype=torch.float64)
         return sinusoidal_at(where, self.d_model, self.base, self.variant, p=self.p, cut=self.cut).numpy()
 
     def table(self, n_positions: int) -> Array:
-        return self.at(np.arange(n_positions, dtype=float))
+        return self.vectors_at(np.arange(n_positions, dtype=float))
 
     def wavelengths(self) -> Array:
-        """Positions until each dimension repeats: 2 pi / w_i, (d_model,)."""
+        """Return the positions until each dimension repeats: 2 pi / w_i, (d_model,)."""
         w = frequencies(self.d_model, self.base, self.variant, p=self.p, cut=self.cut)
         return (2 * math.pi / w).numpy()
 
     def name_of(self, dimension: int) -> str:
-        """The dimension as a plain formula: ``sin(pos / 100)``."""
+        """Return the dimension as a plain formula: ``sin(pos / 100)``."""
         divisor = self.wavelengths()[dimension] / (2 * math.pi)
         wave = "cos" if dimension % 2 else "sin"
         return f"{wave}(pos)" if math.isclose(divisor, 1) else f"{wave}(pos / {signed(divisor, '.4g')})"
@@ -71,22 +71,22 @@ class Curves:
     smooth: Array
 
 
-def choose_dimensions(d_model: int, count: int, which: str = "first") -> tuple[int, ...]:
-    """Up to `count` dimensions: the ``first``, the ``last``, or ``spread`` evenly from first to last.
+def choose_dimensions(d_model: int, count: int, selection: str = "first") -> tuple[int, ...]:
+    """Choose up to `count` dimensions: the ``first``, the ``last``, or ``spread`` evenly from first to last.
 
     >>> choose_dimensions(512, 4, "spread"), choose_dimensions(4, 6), choose_dimensions(60, 2, "last")
     ((0, 170, 340, 511), (0, 1, 2, 3), (58, 59))
     """
     count = min(count, d_model)
-    if which == "last":
+    if selection == "last":
         return tuple(range(d_model - count, d_model))
-    if which == "spread":
+    if selection == "spread":
         return tuple(int(i) for i in np.linspace(0, d_model - 1, count))
     return tuple(range(count))
 
 
 def curves(source: Formula | Array, n_positions: int, dimensions: Sequence[int], per_step: int = 8) -> Curves:
-    """The chosen dimensions at the integers, and `per_step` points a position between them.
+    """Evaluate the chosen dimensions at the integers, and at `per_step` points per position between them.
 
     The points in between come from the same formula at fractional positions, so a fast wave is drawn as the
     wave it is. A learned table has no values in between.
@@ -114,11 +114,11 @@ def curves(source: Formula | Array, n_positions: int, dimensions: Sequence[int],
         return Curves(tuple(picked), names, table[:, picked].T, nothing, np.empty((len(picked), 0)))
     x = _offsets(n_positions, per_step)
     names = tuple(source.name_of(i) for i in picked)
-    return Curves(tuple(picked), names, table[:, picked].T, x, source.at(x)[:, picked].T)
+    return Curves(tuple(picked), names, table[:, picked].T, x, source.vectors_at(x)[:, picked].T)
 
 
 def dot_products(table: Array) -> Array:
-    """How much the vectors of two positions agree: (pos, d_model) -> (pos, pos).
+    """Return the dot products of the vectors of all pairs of positions: (pos, d_model) -> (pos, pos).
 
     >>> dot_products(Formula(4).table(2)).round(3).tolist()
     [[2.0, 1.54], [1.54, 2.0]]
@@ -127,7 +127,7 @@ def dot_products(table: Array) -> Array:
 
 
 def match(source: Formula | Array, position: int, n_positions: int, per_step: int = 8) -> tuple[Array, Array]:
-    """The dot product of one position's vector with those of all others, and between them where a formula knows.
+    """Return the dot products of one position's vector with all others, and between positions where there is a formula.
 
     Shapes: returns (point,) positions and (point,) dot products.
 
@@ -138,12 +138,12 @@ def match(source: Formula | Array, position: int, n_positions: int, per_step: in
     if not isinstance(source, Formula):
         return _offsets(n_positions, 1), source[:n_positions] @ source[position]
     x = _offsets(n_positions, per_step)
-    return x, source.at(x) @ source.at(np.array([float(position)]))[0]
+    return x, source.vectors_at(x) @ source.vectors_at(np.array([float(position)]))[0]
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A quantity by offset k: its mean, least and largest value over all places t. All (point,).
+    """Mean, least and largest value of a quantity over all positions t, by offset k. All (point,).
 
     The offsets `k` are 0, 1, ..; where a formula knows them, also points between.
     """
@@ -153,8 +153,8 @@ class Profile:
     low: Array
     high: Array
 
-    def at(self, offset: int) -> tuple[float, float, float]:
-        """Mean, low and high at one whole offset."""
+    def at_offset(self, offset: int) -> tuple[float, float, float]:
+        """Return mean, low and high at one whole offset."""
         i = int(np.abs(self.k - offset).argmin())
         return float(self.mean[i]), float(self.low[i]), float(self.high[i])
 
@@ -171,12 +171,16 @@ def _offsets(n_offsets: int, per_step: int) -> Array:
 def distance_profile(
     source: Formula | Array, n_positions: int, n_offsets: int | None = None, per_step: int = 1
 ) -> Profile:
-    """||p(t + k) - p(t)|| by offset k over all t; with the right formula it is the same for every t.
+    """Return
+
+    p(t + k) - p(t)
+
+    by offset k over all t; with the right formula it is the same for every t.
 
     Equation: sqrt(sum_j 2 - 2 cos(k w_j)) for the paired sinusoid. A formula is also asked `per_step` times
     a position; a learned table (pos, d_model) knows whole offsets only.
 
-    >>> round(distance_profile(Formula(128), 200).at(5)[0], 6)
+    >>> round(distance_profile(Formula(128), 200).at_offset(5)[0], 6)
     5.799136
     """
     n_offsets = min(n_offsets or n_positions, n_positions)
@@ -189,13 +193,13 @@ def distance_profile(
 
     def steps(k: float) -> Array:
         t = np.arange(n_positions - math.ceil(k), dtype=float)
-        return np.linalg.norm(source.at(t + k) - table[: len(t)], axis=1)
+        return np.linalg.norm(source.vectors_at(t + k) - table[: len(t)], axis=1)
 
     return _profile(_offsets(n_offsets, per_step), steps)
 
 
 def similarity_profile(table: Array, n_offsets: int) -> Profile:
-    """The cosine between p(t) and p(t + k) by whole offset k over all t."""
+    """Return the cosine between p(t) and p(t + k) by whole offset k over all t."""
     unit = table / np.linalg.norm(table, axis=1, keepdims=True)
     n = len(unit)
     return _profile(_offsets(min(n_offsets, n), 1), lambda k: (unit[int(k) :] * unit[: n - int(k)]).sum(1))
@@ -204,7 +208,7 @@ def similarity_profile(table: Array, n_offsets: int) -> Profile:
 def score_by_distance(
     n_offsets: int, d_head: int = 32, base: float = 10000.0, learned: Array | None = None, n_heads: int = 8
 ) -> dict[str, Profile]:
-    """Four ways to give positions on the same axes: change of the score against distance 0, before the softmax.
+    """Compare four kinds of positions on the same axes: change of the score against distance 0, before the softmax.
 
     Query and key have squared length d_head and differ only by their positions, so the score is
     sqrt(d_head) * cosine. ``sinusoid`` and ``learned``: query and key are the position vectors themselves,
@@ -232,7 +236,7 @@ def score_by_distance(
 
 
 def share_of_variance(table: Array) -> float:
-    """The part of the variance over positions that lies in the first half of the dimensions.
+    """Return the share (0 to 1) of the variance over positions that the first half of the dimensions has.
 
     >>> round(share_of_variance(Formula(60).table(10)), 5)
     0.99964
@@ -242,12 +246,12 @@ def share_of_variance(table: Array) -> float:
 
 
 def most_changed(table: Array) -> int:
-    """The dimension that changes most in one step, on average over the table."""
+    """Return the dimension that changes most from one position to the next, on average over the table."""
     return int(np.abs(np.diff(table, axis=0)).mean(0).argmax())
 
 
 def learned_table(network: torch.nn.Module, path: str = "embed.position.weight") -> Array:
-    """The learned positions of a model, (pos, d_model), in float64.
+    """Return the learned positions of a model, (pos, d_model), in float64.
 
     Errors: InputError when the model has none under that name.
     """

@@ -29,7 +29,7 @@ Cites = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Form:
-    """How a task's texts are laid in rows: names of texts between marks. `head` says what becomes of [Extract].
+    """Layout of a task's texts in rows: names of texts between marks. `head` describes the use of [Extract].
 
     A row that names `answer` comes once for each answer.
     """
@@ -42,14 +42,14 @@ class Form:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The texts it needs, in the order they are read; `answer` stands for several."""
+        """Return the names of the texts in the order of reading; `answer` is a placeholder for several."""
         return tuple(dict.fromkeys(part for row in self.layout for part in row if part not in MARKS))
 
 
-_FOUND = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 FORMS: Mapping[str, Form] = {
     name: Form(name, form["title"], tuple(map(tuple, form["layout"])), form["head"])
-    for name, form in _FOUND["forms"].items()
+    for name, form in _DATA["forms"].items()
 }
 """The input transformations of Radford et al. 2018, figure 1."""
 
@@ -67,7 +67,7 @@ class Row:
 
 
 def rows(model: Model, form: Form, texts: Mapping[str, str], answers: Sequence[str] = ()) -> tuple[Row, ...]:
-    """The rows of a task in the tokens of a model: 1, 2 for similarity, one for each answer of a multiple choice.
+    """Build the rows of a task in the tokens of a model: 1, 2 for similarity, one for each answer of a multiple choice.
 
     The marks are tokens that fine-tuning adds; none of our models has them, so a row is a picture, not an input.
     Raises InputError for a text that is missing or empty, and for a choice of fewer than two answers.
@@ -126,23 +126,23 @@ class Template:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The texts it needs, in order."""
+        """Return the names of the texts in order."""
         return tuple(name for _, name, _, _ in Formatter().parse(self.text) if name)
 
     def filled(self, texts: Mapping[str, str]) -> str:
-        """The prompt. Raises InputError for a text that is missing or empty."""
+        """Fill in the template to a prompt. Raises InputError for a text that is missing or empty."""
         return self.text.format(**{name: _text(texts, name) for name in self.fields})
 
 
 TEMPLATES: Mapping[str, Template] = {
-    name: Template(name, **words) for name, words in _FOUND["templates"].items()
+    name: Template(name, **words) for name, words in _DATA["templates"].items()
 }
-"""What GPT-2 was asked without any training for it; a model of this size need not be able to."""
+"""Zero-shot tasks of the GPT-2 paper, done without training for them; a model of this size need not succeed."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A task of one template with its texts, the candidates for an answer, and which of them is right."""
+class Question:
+    """Task of one template with its texts, the candidate answers, and the index of the right one."""
 
     template: str
     texts: Mapping[str, str] = field(hash=False)
@@ -154,7 +154,9 @@ class Asked:
         return TEMPLATES[self.template].filled(self.texts)
 
 
-ASKED = tuple(Asked(task["template"], task["texts"], tuple(task["candidates"])) for task in _FOUND["asked"])
+QUESTIONS = tuple(
+    Question(task["template"], task["texts"], tuple(task["candidates"])) for task in _DATA["asked"]
+)
 """Tasks of our own, the right answer first."""
 
 
@@ -184,7 +186,7 @@ class Answer:
 
 
 def answers(model: Model, prompt: str, candidates: Sequence[str]) -> list[Answer]:
-    """How probable each candidate is behind the prompt, in the order they are given. One padded pass for all.
+    """Score each candidate as the continuation of the prompt, in the given order, in one padded pass.
 
         ln p(c | prompt) = sum_t ln P(c_t | prompt, c_1 .. c_{t-1})        share(c) = p(c) / sum of p over candidates
 
@@ -240,7 +242,7 @@ class Toy:
 
 
 def toy_prompts(text: str = "hello") -> tuple[Toy, ...]:
-    """The same string under each prompt word, with the answer that is wanted. Raises InputError for other than letters.
+    """Return one string under each prompt word, with the expected answer. Raises InputError for other characters than letters.
 
     >>> [(toy.prompt, toy.answer) for toy in toy_prompts("abc")]
     [('copy: abc =', 'abc'), ('reverse: abc =', 'cba'), ('upper: abc =', 'ABC')]
@@ -255,7 +257,7 @@ def toy_prompts(text: str = "hello") -> tuple[Toy, ...]:
 
 
 def solved(model: Model, n: int = 20, length: int = 6, seed: int = 0) -> dict[str, float]:
-    """The share of held-out strings of one length that the model answers wholly right, by prompt word.
+    """Return the share of held-out strings of one length that the model answers entirely right, by prompt word.
 
     The strings are drawn once and asked about under each word: the weights and the strings are the same, the word alone
     chooses what is done. Right means every letter and the end, written greedily.

@@ -30,7 +30,7 @@ class Shape:
     round: bool = False
 
     def covers(self, x: Array, y: Array) -> NDArray[np.bool_]:
-        """Which of the points (x, y) lie inside: ellipses by their equation, polygons by counting crossed edges.
+        """Return a mask of the points (x, y) inside: ellipses by their equation, polygons by counting crossed edges.
 
         >>> Shape("sun", "#ffcc00", ((2, 2), (1, 1)), round=True).covers(np.array([2.0, 4.0]), np.array([2.5, 2.0])).tolist()
         [True, False]
@@ -49,7 +49,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Scene:
-    """A picture of shapes, painted in their order; `say` is what a screen reader says."""
+    """Picture of shapes, painted in their order; `say` is its alt text."""
 
     width: int
     height: int
@@ -58,12 +58,12 @@ class Scene:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The named parts in the order in which they are painted first."""
+        """Return the named parts in the order in which they are painted first."""
         return tuple(dict.fromkeys(shape.part for shape in self.shapes))
 
     @lru_cache(4)  # noqa: B019 - two pictures, drawn once
     def top(self, per_unit: int) -> NDArray[np.int64]:
-        """The index of the shape that is seen in each pixel: (height * per_unit, width * per_unit)."""
+        """Return the index of the visible shape in each pixel: (height * per_unit, width * per_unit)."""
         y, x = ((np.arange(n * per_unit) + 0.5) / per_unit for n in (self.height, self.width))
         seen = np.zeros((len(y), len(x)), dtype=np.int64)
         for index, shape in enumerate(self.shapes):
@@ -71,14 +71,14 @@ class Scene:
         return seen
 
     def pixels(self, per_unit: int) -> Array:
-        """The picture as red, green and blue from 0 to 1: (height, width, 3)."""
+        """Render the picture as red, green and blue from 0 to 1: (height, width, 3)."""
         colours = np.array(
             [[int(shape.colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for shape in self.shapes]
         )
         return colours[self.top(per_unit)]
 
     def patches(self, rows: int, columns: int, side: int) -> Array:
-        """The picture cut into a grid: (rows * columns, side, side, 3), row by row. Patches are one unit or less wide."""
+        """Cut the picture into a grid: (rows * columns, side, side, 3), row by row. Patches are one unit or less wide."""
         per_unit = side * columns // self.width
         image = self.pixels(per_unit)
         return (
@@ -86,7 +86,7 @@ class Scene:
         )
 
     def shares(self, rows: int, columns: int, per_unit: int = 12) -> Array:
-        """How much of each patch each part fills: (rows * columns, part); each row sums to 1."""
+        """Return the share of each patch that each part fills: (rows * columns, part); each row sums to 1."""
         part = np.array([self.parts.index(shape.part) for shape in self.shapes])[self.top(per_unit)]
         cells = part.reshape(rows, len(part) // rows, columns, part.shape[1] // columns).swapaxes(1, 2)
         cells = cells.reshape(rows * columns, -1)
@@ -94,16 +94,16 @@ class Scene:
 
 
 def _shape(line: str) -> Shape:
-    """A line of scenes.toml: part, colour, o for an ellipse, points."""
+    """Parse a line of scenes.toml: part, colour, o for an ellipse, points."""
     part, colour, *points = line.split()
     round_ = points[0] == "o"
     pairs = (point.split(",") for point in points[round_:])
     return Shape(part, colour, tuple((float(x), float(y)) for x, y in pairs), round_)
 
 
-def _scene(said: Mapping[str, Any]) -> Scene:
-    width, height = said["size"]
-    return Scene(width, height, tuple(map(_shape, said["shapes"].strip().split("\n"))), said["say"])
+def _scene(entry: Mapping[str, Any]) -> Scene:
+    width, height = entry["size"]
+    return Scene(width, height, tuple(map(_shape, entry["shapes"].strip().split("\n"))), entry["say"])
 
 
 PORTRAIT, HARBOUR = map(

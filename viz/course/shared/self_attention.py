@@ -62,7 +62,7 @@ class Attended:
 
 
 def words_of(text: str, most: int = LONGEST) -> tuple[tuple[str, ...], int]:
-    """The first `most` words and marks of a text, and how many it has.
+    """Return the first `most` words and symbols of a text, and how many it has.
 
     >>> words_of("She is eating a green apple.", 4)
     (('She', 'is', 'eating', 'a'), 7)
@@ -81,7 +81,7 @@ def words_of(text: str, most: int = LONGEST) -> tuple[tuple[str, ...], int]:
 
 
 def word_vectors(words: Iterable[str], d: int, lot: int) -> Array:
-    """One drawn vector a word, from -1, 0 and 1: the same word (small or large letters) always gets the same. Shape (n d).
+    """Sample one vector per word from -1, 0 and 1, shape (n d): the same word (small or capital letters) always gets the same.
 
     A smaller d cuts vectors short and changes no number.
 
@@ -95,7 +95,7 @@ def word_vectors(words: Iterable[str], d: int, lot: int) -> Array:
 def weight_matrices(
     d: int, p: int, r: int, lot: int, changes: Iterable[Change] = (), tied: bool = False
 ) -> tuple[Array, Array, Array]:
-    """W_Q (d p), W_K (d p), W_V (d r), drawn from -1, 0 and 1, then set by hand; `tied`: W_K is W_Q.
+    """Sample W_Q (d p), W_K (d p), W_V (d r) from -1, 0 and 1, then apply the changes made by hand; `tied`: W_K is W_Q.
 
     >>> w_q, w_k, w_v = weight_matrices(4, 3, 2, 0, [Change("W_V", 3, 1, 7.0)], tied=True)
     >>> w_v.shape, float(w_v[3, 1]), bool((w_q == w_k).all())
@@ -118,7 +118,7 @@ def _draw(lot: int, name: str, shape: tuple[int, ...]) -> np.ndarray[Any, np.dty
 
 
 def attend(x: Array, w_q: Array, w_k: Array, w_v: Array, itself: bool = True) -> Attended:
-    """Self-attention of the words x (n d); without `itself` no word looks at itself, and a lone word gets zeros.
+    """Compute self-attention of the words x (n d); without `itself` no word attends to itself, and a lone word gets zeros.
 
     >>> found = attend(np.eye(2), np.eye(2), np.eye(2), np.array([[1.0], [3.0]]))
     >>> found.weights.round(2).tolist(), found.z.round(2).tolist()
@@ -136,7 +136,7 @@ def attend(x: Array, w_q: Array, w_k: Array, w_v: Array, itself: bool = True) ->
 
 
 def shares(scores: Array, allowed: Any = None) -> Array:
-    """softmax over the last axis among the allowed; a row with nothing allowed is zeros.
+    """Apply the softmax over the last axis to the allowed entries; a row with nothing allowed is zeros.
 
     >>> shares(np.log([7.0, 2.0, 1.0])).round(6).tolist()
     [0.7, 0.2, 0.1]
@@ -148,14 +148,14 @@ def shares(scores: Array, allowed: Any = None) -> Array:
     return masked_softmax(given, may).numpy()
 
 
-def off_torch(found: Attended) -> float:
-    """The largest difference from torch's scaled_dot_product_attention, both in float32.
+def torch_difference(result: Attended) -> float:
+    """Return the largest difference from torch's scaled_dot_product_attention, both in float32.
 
-    >>> off_torch(attend(np.eye(3), np.eye(3)[:, :2], np.eye(3)[:, 1:], np.eye(3))) < 1e-6
+    >>> torch_difference(attend(np.eye(3), np.eye(3)[:, :2], np.eye(3)[:, 1:], np.eye(3))) < 1e-6
     True
     """
-    q, k, v = (torch.from_numpy(part.astype(np.float32))[None] for part in (found.q, found.k, found.v))
-    mask = torch.from_numpy(found.allowed)[None]
+    q, k, v = (torch.from_numpy(part.astype(np.float32))[None] for part in (result.q, result.k, result.v))
+    mask = torch.from_numpy(result.allowed)[None]
     theirs = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     ours = masked_softmax(q @ k.mT / math.sqrt(q.shape[-1]), mask) @ v
     return float((ours - theirs).nan_to_num().abs().max())
@@ -163,46 +163,47 @@ def off_torch(found: Attended) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Printed:
-    """Eq. (16) as printed, V A without the transpose: z (n r), what reaches each word in all, `sums` (n,), and how far z is off."""
+    """Eq. (16) as printed, V A without the transpose: z (n r), `sums` (n,) of the weights that reach each word, and the largest error of z."""
 
     z: Array
     sums: Array
     gap: float
 
 
-def as_printed(found: Attended) -> Printed:
-    """V A in the documents' columns: word j is made with column j of the weights, whose sum is not 1. In rows: A^T V.
+def as_printed(result: Attended) -> Printed:
+    """Compute V A in the sources' columns: word j is made with column j of the weights, whose sum is not 1. In rows: A^T V.
 
     >>> as_printed(attend(np.eye(2), np.eye(2), np.array([[1.0, 0.0], [5.0, 0.0]]), np.eye(2))).sums.round(2).tolist()
     [0.56, 1.44]
     """
-    z = found.weights.T @ found.v
-    return Printed(z, found.weights.sum(0), max_difference(z, found.z))
+    z = result.weights.T @ result.v
+    return Printed(z, result.weights.sum(0), max_difference(z, result.z))
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """Whether scores are like a kernel: the largest difference of two that mirror each other, and the least eigenvalue
-    of the symmetric part of W_Q W_K^T."""
+    """Test of whether scores form a kernel: the largest difference of two mirrored scores, and the least eigenvalue of the symmetric
+    part of W_Q W_K^T.
+    """
 
     asymmetry: float
     least: float
 
 
-def kernel(found: Attended) -> Kernel:
-    """E14: q_i . k_j = x_i^T W_Q W_K^T x_j is a kernel if W_K is W_Q, and in general not.
+def kernel(result: Attended) -> Kernel:
+    """Test the scores for being a kernel (erratum E14): q_i . k_j = x_i^T W_Q W_K^T x_j is one if W_K is W_Q, and in general not.
 
     >>> kernel(attend(np.eye(2), np.eye(2), np.eye(2), np.eye(2)))
     Kernel(asymmetry=0.0, least=1.0)
     """
-    inner = found.w_q @ found.w_k.T
+    inner = result.w_q @ result.w_k.T
     least = float(np.linalg.eigvalsh((inner + inner.T) / 2).min())
-    return Kernel(max_difference(found.dots, found.dots.T), 0.0 if abs(least) < 1e-12 else least)
+    return Kernel(max_difference(result.dots, result.dots.T), 0.0 if abs(least) < 1e-12 else least)
 
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example of the documents: the word, the words it is made of, their weights; the word itself is left out."""
+    """Worked example of the sources: the word, the words that it is made of, their weights; the word itself is left out."""
 
     word: str
     others: tuple[str, ...]
@@ -210,12 +211,12 @@ class Example:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All words, the one itself last."""
+        """Return all words, the example's own one last."""
         return (*self.others, self.word)
 
     @property
     def scores(self) -> tuple[float, ...]:
-        """Scores whose softmax over the others gives the weights: 0 for the least weight, and 0 for the word itself.
+        """Return scores whose softmax over the others gives the weights: 0 for the least weight, and 0 for the word itself.
 
         >>> [round(score, 4) for score in EXAMPLES["student"].scores]
         [1.9459, 0.6931, 0.0, 0.0]
@@ -242,7 +243,7 @@ class Mixed:
 
 
 def mixed(scores: Iterable[float], values: Array, itself: bool = False) -> Mixed:
-    """z = sum_j a_j v_j with a = softmax(s); without `itself` the last word has no share.
+    """Compute z = sum_j a_j v_j with a = softmax(s); without `itself` the last word has weight 0.
 
     >>> mixed([0.0, math.log(3), 9.0], np.array([[4.0], [0.0], [100.0]])).mix.round(12).tolist()
     [1.0]

@@ -27,7 +27,7 @@ class Sizes:
 
     @property
     def d_head(self) -> int:
-        """d / h: the heads share the width, so their number changes no count.
+        """Return d / h: the heads share the width, so their number changes no count.
 
         Raises InputError where h does not divide d.
         """
@@ -41,7 +41,7 @@ class Sizes:
 
 
 def attention(d: int) -> int:
-    """W_Q, W_K, W_V, W_O of d x d, each with a bias of d: 4 (d^2 + d), whatever the number of heads.
+    """Count the parameters of attention, W_Q, W_K, W_V, W_O of d x d, each with a bias of d: 4 (d^2 + d), whatever the number of heads.
 
     >>> attention(512)
     1050624
@@ -50,7 +50,8 @@ def attention(d: int) -> int:
 
 
 def feed_forward(d: int, d_ff: int) -> int:
-    """d to d_ff and back, each with a bias: 2 d d_ff + d_ff + d (Vaswani et al. 2017, Eq. 2).
+    """Count the parameters of the feed-forward network, d to d_ff and back, each with a bias: 2 d d_ff + d_ff + d (Vaswani et al. 2017,
+    Eq. 2).
 
     >>> feed_forward(512, 2048)
     2099712
@@ -59,12 +60,12 @@ def feed_forward(d: int, d_ff: int) -> int:
 
 
 def norm(d: int) -> int:
-    """A gain and a bias for each of d numbers: 2 d."""
+    """Count the parameters of a layer norm, a gain and a bias for each of d numbers: 2 d."""
     return 2 * d
 
 
 def encoder_layer(d: int, d_ff: int) -> int:
-    """4 (d^2 + d) + 2 d d_ff + d + d_ff + 4 d: attention, network, two norms.
+    """Count the parameters of an encoder layer, 4 (d^2 + d) + 2 d d_ff + d + d_ff + 4 d: attention, network, two norms.
 
     >>> encoder_layer(512, 2048)
     3152384
@@ -73,7 +74,7 @@ def encoder_layer(d: int, d_ff: int) -> int:
 
 
 def decoder_layer(d: int, d_ff: int) -> int:
-    """An encoder layer, a second attention (across) and a third norm.
+    """Count the parameters of a decoder layer: an encoder layer, a second attention (cross) and a third norm.
 
     >>> decoder_layer(512, 2048)
     4204032
@@ -82,7 +83,7 @@ def decoder_layer(d: int, d_ff: int) -> int:
 
 
 def stacks(sizes: Sizes) -> int:
-    """Both stacks with a norm at the end of each; `torch.nn.Transformer()` has as many.
+    """Count the parameters of both stacks with a norm at the end of each; `torch.nn.Transformer()` has as many.
 
     >>> stacks(Sizes())
     44140544
@@ -91,10 +92,10 @@ def stacks(sizes: Sizes) -> int:
     return sizes.n_layers * each + 2 * norm(sizes.d_model)
 
 
-def counted(sizes: Sizes) -> dict[str, int]:
-    """The parameters by what they are for; one token embeddings serves both sides and the output (Vaswani et al. 2017, 3.4).
+def parameter_counts(sizes: Sizes) -> dict[str, int]:
+    """Count the parameters by purpose; one table of token embeddings serves both sides and the output (Vaswani et al. 2017, 3.4).
 
-    >>> counted(Sizes())["token embeddings"], sum(counted(Sizes()).values()) - stacks(Sizes())
+    >>> parameter_counts(Sizes())["token embeddings"], sum(parameter_counts(Sizes()).values()) - stacks(Sizes())
     (18944000, 18944000)
     """
     n, d = sizes.n_layers, sizes.d_model

@@ -27,7 +27,7 @@ class UnscaledRun:
 
 
 def without_scale(config: Any) -> tuple[NoScale, ...]:
-    """The edit that takes the division out of every layer.
+    """Return the edit that removes the division by sqrt(d_head) from every layer.
 
     >>> from types import SimpleNamespace
     >>> without_scale(SimpleNamespace(d_head=32))
@@ -37,7 +37,7 @@ def without_scale(config: Any) -> tuple[NoScale, ...]:
 
 
 def reading(run: Any) -> UnscaledRun:
-    """The measures of a run of a GPT that kept `KEEP`."""
+    """Measure a run of a GPT that recorded `KEEP`."""
     layers = range(run.model.config.n_layers)
     scores, patterns, allowed = (
         [run.trace[f"layer.{i}.self_attn.{leaf}"] for i in layers]
@@ -51,7 +51,8 @@ def reading(run: Any) -> UnscaledRun:
 
 
 def evenness(pattern: Array, allowed: Array) -> Array:
-    """Entropy over that of an even look at what is allowed, mean over the queries with two or more keys: (head,).
+    """Return the normalised entropy, that of the pattern over that of uniform attention, mean over the queries with two or more keys:
+    (head,).
 
     Shapes: pattern, allowed (head query key). One word alone has no choice: 0.
 
@@ -65,7 +66,7 @@ def evenness(pattern: Array, allowed: Array) -> Array:
 
 
 def surprise(logits: Array, ids: tuple[int, ...]) -> float:
-    """-ln p(next token), the mean over the tokens that have one before them; 0 for a single token.
+    """Return the mean surprisal in nats, -ln p(next token), over the tokens that have one before them; 0 for a single token.
 
     >>> surprise(np.zeros((3, 4)), (1, 2, 3)).round(4).item()
     1.3863

@@ -22,7 +22,7 @@ AROUND = '.,;:!?…"“”„«»()[]'
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a sentence without the marks around them. Raises InputError for fewer than two, or more than MOST_WORDS.
+    """Return the words of a sentence without the punctuation around them. Raises InputError for fewer than two, or more than MOST_WORDS.
 
     >>> words_of("Mona Lisa is a portrait, painted by (Leonardo) da Vinci.") == WORDS
     True
@@ -37,10 +37,10 @@ def words_of(text: str) -> tuple[str, ...]:
     return found
 
 
-def raised(raw: Sequence[float], place: int, by: float = 1.0) -> Array:
-    """The weights after one importance grew by `by`; every other weight shrinks by one and the same factor.
+def weights_after_increase(raw: Sequence[float], place: int, by: float = 1.0) -> Array:
+    """Return the weights after one score grew by `by`; every other weight shrinks by one and the same factor.
 
-    >>> before, after = softmax([0.0, 1.0, 2.0]), raised([0.0, 1.0, 2.0], 0)
+    >>> before, after = softmax([0.0, 1.0, 2.0]), weights_after_increase([0.0, 1.0, 2.0], 0)
     >>> bool(np.isclose(after[1] / before[1], after[2] / before[2]))
     True
     """
@@ -49,17 +49,17 @@ def raised(raw: Sequence[float], place: int, by: float = 1.0) -> Array:
     return softmax(changed)
 
 
-def kept(weights: ArrayLike, threshold: float) -> tuple[int, ...]:
-    """The places that a skimming reader still sees: those that weigh at least `threshold`.
+def kept_positions(weights: ArrayLike, threshold: float) -> tuple[int, ...]:
+    """Return the positions of the words that weigh at least `threshold`: a skimming reader still sees them.
 
-    >>> kept([0.5, 0.1, 0.4], 0.2)
+    >>> kept_positions([0.5, 0.1, 0.4], 0.2)
     (0, 2)
     """
     return tuple(int(i) for i in np.flatnonzero(np.asarray(weights) >= threshold))
 
 
-def spot(rows: int, columns: int, at: tuple[float, float], width: float) -> Array:
-    """A patch of attention on a grid: softmax of minus the squared distance from `at` (row, column).
+def spot(rows: int, columns: int, centre: tuple[float, float], width: float) -> Array:
+    """Return a patch of attention on a grid: softmax of minus the squared distance from `centre` (row, column).
 
     Importance r_ij = -((i - row)^2 + (j - column)^2) / (2 width^2); the softmax of it is a Gaussian that sums to 1
     on the grid. Shapes: returns (rows * columns,), row by row.
@@ -69,11 +69,11 @@ def spot(rows: int, columns: int, at: tuple[float, float], width: float) -> Arra
     (4, 1.0)
     """
     i, j = np.mgrid[:rows, :columns]
-    return softmax((-((i - at[0]) ** 2 + (j - at[1]) ** 2) / (2 * width**2)).ravel())
+    return softmax((-((i - centre[0]) ** 2 + (j - centre[1]) ** 2) / (2 * width**2)).ravel())
 
 
 def word_bits(run, words: Sequence[str], text: str) -> Array:
-    """How much each word of `text` surprises a language model, in bits: -log2 p(word | all before it).
+    """Return the surprisal of each word of `text` for a language model, in bits: -log2 p(word | all before it).
 
     A word's pieces add up. The run's text must have something before the first word (a line break), or that word has
     no prediction. Shapes: returns (word,).
@@ -96,7 +96,7 @@ def word_bits(run, words: Sequence[str], text: str) -> Array:
 
 
 def from_bits(bits: ArrayLike) -> tuple[float, ...]:
-    """Surprise as importances on the scale of the sliders, 0 to 5: the most surprising word gets 5.
+    """Scale surprisals to the range of the sliders, 0 to 5: the most surprising word gets 5.
 
     >>> from_bits([1.0, 4.0, 2.0])
     (1.2, 5.0, 2.5)

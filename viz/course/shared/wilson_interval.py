@@ -1,4 +1,4 @@
-"""The interval in which a share of right answers lies, from how many were asked (Wilson 1927)."""
+"""Wilson's interval for a share of right answers, from the number of questions (Wilson 1927)."""
 
 from __future__ import annotations
 

@@ -44,18 +44,18 @@ class Sum:
 
 
 def table_of(model: Any) -> Array:
-    """The vectors of a model of family skipgram (word d_model), float32."""
+    """Return the vectors of a model of family skipgram (word d_model), float32."""
     return model.network.embed["token"].weight.detach().float().cpu().numpy()
 
 
 def _short(word: str) -> str:
-    """A word as an error names it."""
+    """Return the word as an error names it."""
     word = word.strip()
     return word if len(word) <= 40 else word[:40] + "…"
 
 
 def row_of(model: Any, word: str) -> int:
-    """The row of a word. Raises InputError for one that is not in the table, or for more than one."""
+    """Return the row of a word. Raises InputError for one that is not in the table, or for more than one."""
     ids = model.tokenizer.encode(word.strip()).ids
     if len(ids) != 1:
         raise InputError(
@@ -71,7 +71,7 @@ def row_of(model: Any, word: str) -> int:
 
 
 def add(model: Any, a: str, b: str, c: str, n: int = 8) -> Sum:
-    """a - b + c on trained vectors, each first brought to length 1: there directions count.
+    """Compute a - b + c on trained vectors, each first scaled to length 1, so that only directions count.
 
     >>> import core
     >>> found = add(core.open_model("vectors-mini"), "king", "man", "woman")
@@ -84,7 +84,7 @@ def add(model: Any, a: str, b: str, c: str, n: int = 8) -> Sum:
     first = nearest_rows(table, target, 1, exclude=[UNKNOWN])[0][0]
     word = model.tokenizer.token
     shown = [*rows, *(row for row, _ in best[:AROUND])]
-    places, share = spread_out(np.vstack([unit_rows(table)[shown], target]))
+    places, share = principal_plane(np.vstack([unit_rows(table)[shown], target]))
     return Sum(
         (word(rows[0]), word(rows[1]), word(rows[2])),
         tuple(word(row) for row, _ in best[:n]),
@@ -97,12 +97,12 @@ def add(model: Any, a: str, b: str, c: str, n: int = 8) -> Sum:
     )
 
 
-def spread_out(vectors: Array) -> tuple[Array, float]:
-    """Principal components: places (row, 2) in the two directions in which the rows differ most, and their share of the variance.
+def principal_plane(vectors: Array) -> tuple[Array, float]:
+    """Project onto the first two principal components: coordinates (row, 2), and their share of the variance (0 to 1).
 
     A projection keeps sums: a - b = sum - c holds on the map, too.
 
-    >>> places, share = spread_out(np.array([[2.0, 0, 0], [0, 0, 0], [2, 1, 0], [0, 1, 0]]))
+    >>> places, share = principal_plane(np.array([[2.0, 0, 0], [0, 0, 0], [2, 1, 0], [0, 1, 0]]))
     >>> np.abs(places).round(3).tolist(), round(share, 3)
     ([[1.0, 0.5], [1.0, 0.5], [1.0, 0.5], [1.0, 0.5]], 1.0)
     """
@@ -116,7 +116,7 @@ def spread_out(vectors: Array) -> tuple[Array, float]:
 
 
 def pieces_of(run: Run, word: str) -> tuple[int, ...]:
-    """The tokens of the last place where a word stands in the text. Raises InputError where it does not."""
+    """Return the token positions of the last occurrence of a word in the text. Raises InputError where there is none."""
     found = [each.pieces for each in run.side.words if each.text.lower() == word.strip().lower()]
     if not found:
         raise InputError(
@@ -127,8 +127,10 @@ def pieces_of(run: Run, word: str) -> tuple[int, ...]:
     return found[-1]
 
 
-def alike(one: Run, other: Run, word: str) -> Array:
-    """The cosine of a word's two vectors in two sentences: (layer + 2,). First its rows of the token table, then what enters each layer, and what leaves the last."""
+def layer_cosines(one: Run, other: Run, word: str) -> Array:
+    """Return the cosine of a word's two vectors in two sentences: (layer + 2,). First its rows of the token table, then the input of
+    each layer, and the output of the last.
+    """
     vectors = []
     for run in (one, other):
         pieces = list(pieces_of(run, word))
@@ -148,8 +150,8 @@ class Mixed:
     near: Array
 
 
-def mixed(run: Run, layer: int, head: int, row: int) -> Mixed:
-    """What a word becomes when it is the mix of the words so far, by the weights of one head: sum_j a_j x_j, x_j rows of the token table."""
+def head_mix(run: Run, layer: int, head: int, row: int) -> Mixed:
+    """Return the mix of the words up to `row` by the weights of one head: sum_j a_j x_j, x_j rows of the token table."""
     words = run.side.words
     weights = run.attention("causal", by="word").weights[layer, head, row, : row + 1].astype(np.float64)
     table = np.stack([run.trace["embed.token"][list(word.pieces)].mean(0) for word in words[: row + 1]])

@@ -1,4 +1,4 @@
-"""What exhibits on one layer let a visitor choose alike: the sentence, the model, one of its layers, one word."""
+"""Settings that exhibits on one layer share: the sentence, the model, one of its layers, one word."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz.widgets.knobs import knob, sentence
 
 
 def text(sentences: Sequence[str], longest: int) -> Any:
-    """The box of the sentence; another one takes back the word."""
+    """Return the setting of the sentence; another sentence resets the word."""
     box = sentence(
         "Sentence", sentences, drops=("word",), model=lambda p: p.model, most=f"up to {longest} tokens"
     )
@@ -20,7 +20,7 @@ def text(sentences: Sequence[str], longest: int) -> Any:
 
 
 class OneWord:
-    """A word and a layer as they were chosen, in a sentence that may be shorter and a model that may be shallower."""
+    """Chosen word and layer, limited to a sentence that may be shorter and a model that may be shallower."""
 
     model: str
     layer: int
@@ -28,28 +28,28 @@ class OneWord:
 
     @property
     def layers(self) -> range:
-        """Those of the model."""
+        """Return the layers of the model."""
         return range(default().open(self.model).config.n_layers)
 
     @property
     def at_layer(self) -> int:
-        """The layer."""
+        """Return the chosen layer, or the last one of a shallower model."""
         return min(self.layer, self.layers[-1])
 
     def at_word(self, tokens: Sequence[str]) -> int:
-        """The place of the word."""
+        """Return the position of the chosen word, or the last one of a shorter sentence."""
         return min(self.word, len(tokens) - 1)
 
     def pick_word(self, slug: str, tokens: Sequence[str]) -> None:
-        """Pills with the pieces of the sentence."""
+        """Draw pills with the tokens of the sentence."""
         names = names_of(tokens)
         controls.pills("Word", range(len(names)), f"{slug}word", self.at_word(tokens), names.__getitem__)
 
     def pick_layer(self, slug: str) -> None:
-        """Pills with the layers of the model."""
+        """Draw pills with the layers of the model."""
         controls.pills("Layer", self.layers, f"{slug}layer", self.at_layer)
 
 
 def names_of(tokens: Sequence[str]) -> list[str]:
-    """The pieces of a sentence as labels, repeated ones told apart."""
+    """Return the tokens of a sentence as labels, repeated ones made distinct."""
     return distinct([visible(token.strip() or token) for token in tokens])

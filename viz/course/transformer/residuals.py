@@ -1,4 +1,4 @@
-"""The residual stream of a trained model: what a sub-layer adds to a word; and the same model with its sums taken out."""
+"""The residual stream of a trained model: the addition of a sub-layer to a word; and the same model without its sums."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core import masks
 from core.errors import InputError
-from viz.course.transformer.depth import Depths, measured
+from viz.course.transformer.depth import Depths, measure_stream
 
 Array = NDArray[np.float32]
 KEEP = ("*resid_in", "*resid_mid", "*resid_out", "*self_attn.out", "*ffn.out")
@@ -20,7 +20,7 @@ KEEP = ("*resid_in", "*resid_mid", "*resid_out", "*self_attn.out", "*ffn.out")
 
 @dataclass(frozen=True)
 class Sum:
-    """One layer's first sum for all words, each (word, d): `before` + `added` = `after`; `out` is what the layer gives on."""
+    """One layer's first sum for all words, each (word, d): `before` + `added` = `after`; `out` is the output of the layer."""
 
     tokens: tuple[str, ...]
     before: Array
@@ -30,39 +30,39 @@ class Sum:
 
     @property
     def gap(self) -> float:
-        """The largest difference between before + added and what the model holds."""
+        """Return the largest difference between before + added and the recorded sum."""
         return float(np.abs(self.before + self.added - self.after).max())
 
 
 def stem(run: Any) -> str:
-    """Where the layers stand that read the visitor's text: "encoder.layer" in a translator, "layer" else."""
+    """Return the trace path of the layers that read the visitor's text: "encoder.layer" in a translator, otherwise "layer"."""
     return "encoder.layer" if run.source is not None else "layer"
 
 
 def first_sum(run: Any, layer: int) -> Sum:
-    """The sum around the attention of a layer, from a run that kept `KEEP`. In a translator that of the encoder."""
+    """Return the sum around the attention of a layer, from a run that recorded `KEEP`. In a translator that of the encoder."""
     path = f"{stem(run)}.{layer}."
     leaves = ("resid_in", "self_attn.out", "resid_mid", "resid_out")
     return Sum((run.source or run).tokens, *(run.trace[path + leaf] for leaf in leaves))
 
 
 def by_layer(run: Any) -> Array:
-    """The root mean square of the stream as each layer receives it, and as the last gives it on: (layer + 1,)."""
+    """Return the root mean square of the stream at the input of each layer and the output of the last: (layer + 1,)."""
     n, at = run.model.config.n_layers, stem(run)
     stream = [run.trace[f"{at}.{i}.resid_in"] for i in range(n)] + [run.trace[f"{at}.{n - 1}.resid_out"]]
     return np.array([np.sqrt(np.square(x).mean()) for x in stream])
 
 
 @dataclass(frozen=True)
-class Through:
-    """A text through all layers: signal and gradient by depth, and how much each next token surprises (nats)."""
+class StreamRun:
+    """Text through all layers: signal and gradient by depth, and the mean surprisal of the next token (nats)."""
 
     depths: Depths
     surprise: float
 
 
-def through(model: Any, text: str, *, residual: bool = True) -> Through:
-    """A GPT (norm before the sub-layer) as it was trained, or with f(LN(x)) in the place of x + f(LN(x)) everywhere.
+def run_stream(model: Any, text: str, *, residual: bool = True) -> StreamRun:
+    """Run a GPT (norm before the sub-layer) as it was trained, or with f(LN(x)) in place of x + f(LN(x)) everywhere.
 
     The gradient is that of the mean surprise. Raises InputError for a text of fewer than two tokens.
     """
@@ -88,4 +88,4 @@ def through(model: Any, text: str, *, residual: bool = True) -> Through:
             stream.append(x + y if residual else y)
         logits = network.logits(network.final_norm(stream[-1]))
         loss = F.cross_entropy(logits[0, :-1], held[0, 1:])
-        return Through(measured(stream, loss), loss.item())
+        return StreamRun(measure_stream(stream, loss), loss.item())

@@ -26,11 +26,11 @@ def choices(game: Round, n: int = CHOICES) -> tuple[str, ...]:
 
     >>> import core
     >>> game = Round(core.open_model("gpt-mini"), "Once upon a")
-    >>> game.own.text in choices(game), len(set(choices(game)))
+    >>> game.model_guess.text in choices(game), len(set(choices(game)))
     (True, 6)
     """
     lot = np.random.default_rng([*sha256(game.text.encode("utf-8", "replace")).digest(), n])
-    found = [game.own.text] if game.typed(game.own.text) == game.own.ids else []
+    found = [game.model_guess.text] if game.typed(game.model_guess.text) == game.model_guess.ids else []
     ranked = _words(game, 3 ** (n - 1))
     bands = [ranked[:1], *(ranked[3**band : 3 ** (band + 1)] for band in range(n - 1))][len(found) :]
     drawn = [_sample(game, ids, lot) for ids in bands if ids]

@@ -10,7 +10,7 @@ import streamlit as st
 from core.decoding.choose import largest_indices
 from core.errors import InputError
 from core.model import Model
-from viz.course.shared.guessing import Played, Round, played, told
+from viz.course.shared.guessing import Played, Round, played, score_sentence
 from viz.instruments import candidates
 from viz.instruments.candidates.candidates import Bar
 from viz.labels import literal, percent, visible
@@ -64,8 +64,8 @@ def show(model: Model, text: str) -> None:
         )
         same = (
             "the same word"
-            if last.guess.ids == last.own.ids
-            else f"“{literal(visible(last.own.text))}”, {percent(last.own.p)}, {last.own.bits:.1f} bits"
+            if last.guess.ids == last.model_guess.ids
+            else f"“{literal(visible(last.model_guess.text))}”, {percent(last.model_guess.p)}, {last.model_guess.bits:.1f} bits"
         )
         st.markdown(f"{literal(model.name)} would have taken {same}.")
         pieces = " · ".join(
@@ -74,7 +74,7 @@ def show(model: Model, text: str) -> None:
         )
         ends = f"; that the word ends there: {percent(last.guess.closes)}" if last.guess.closes < 1 else ""
         st.text(f"In tokens: {pieces}{ends}.")
-        page_parts.summary(told(history))
+        page_parts.summary(score_sentence(history))
         st.button(
             "Play again",
             icon=":material/restart_alt:",
@@ -143,7 +143,7 @@ def _history(model: Model, text: str, guesses: tuple[str, ...], mine: bool) -> t
     for guess in guesses:
         before = now
         history.append(_round(model, now, guess))
-        now = Round(model, now).went_on(guess if mine else history[-1].own.text)
+        now = Round(model, now).went_on(guess if mine else history[-1].model_guess.text)
     return history, before, now
 
 
@@ -160,12 +160,12 @@ def _expected(model: Model, before: str, last: Played) -> None:
     found: list[Any] = engine_client.submit(
         ("decode.likeliest", model.name, before), likeliest, cost=len(before) / 4 + 50
     )
-    own = last.own.ids[0]
+    own = last.model_guess.ids[0]
     rest = max(0.0, 1 - sum(p for _, _, p in found))
     candidates(
         [Bar(index, token, p, p) for index, token, p in found],
         taken_id=own if own in {index for index, _, _ in found} else found[0][0],
-        others=(last.own.n_vocab - len(found), rest, rest),
+        others=(last.model_guess.n_vocab - len(found), rest, rest),
         key="decode.guess.bars",
         title="What the model expected",
         step=0,

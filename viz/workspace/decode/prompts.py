@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.decoding import Greedy, decode
 from core.model import Model
-from viz.course.shared.prompts import ASKED, FORMS, TEMPLATES, Answer, answers, rows, toy_prompts
+from viz.course.shared.prompts import FORMS, QUESTIONS, TEMPLATES, Answer, answers, rows, toy_prompts
 from viz.instruments import candidates
 from viz.instruments.candidates.candidates import Bar
 from viz.labels import percent, visible
@@ -40,9 +40,11 @@ def show(model: Model, text: str) -> None:
 
 
 def _task(model: Model) -> None:
-    titles = [f"{TEMPLATES[task.template].title}: {tail(task.prompt.splitlines()[-1], 56)}" for task in ASKED]
+    titles = [
+        f"{TEMPLATES[task.template].title}: {tail(task.prompt.splitlines()[-1], 56)}" for task in QUESTIONS
+    ]
     number = titles.index(controls.select("A task", titles, "decode.task", titles[0]))
-    task = ASKED[number]
+    task = QUESTIONS[number]
     prompt = st.text_area("The prompt", task.prompt, key=f"decode.prompt.{number}")
     box = st.text_input(
         "Candidates, a bar between them; the right one first",

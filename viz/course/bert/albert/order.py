@@ -95,7 +95,7 @@ def side_by_side(params: Params, _: object) -> Folds:
         (
             rf"\text{{next sentence }} {measured[pairs.NEXT]:.4f}, \quad \text{{sentence order }} {measured[pairs.ORDER]:.4f}",
         ),
-        own=(("Your own pair", "own", lambda: own_pair(params)),),
+        extra_folds=(("Your own pair", "own", lambda: own_pair(params)),),
     )
 
 

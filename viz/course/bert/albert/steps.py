@@ -146,7 +146,7 @@ def sharing(params: Params, _: object) -> Folds:
             ),
             rf"{own[2]:,} / {own[1]:,} = {own[2] / own[1]:.2f}".replace(",", r"\,"),
         ),
-        own=(("How alike are the layers?", "alike", partial(layers_alike, params)),),
+        extra_folds=(("How alike are the layers?", "alike", partial(layers_alike, params)),),
     )
 
 

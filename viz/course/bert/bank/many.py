@@ -16,7 +16,7 @@ from viz.course.bert.bank import charts, topics
 from viz.course.bert.bank.params import MODEL, SLUG, Params, names_of, shown
 from viz.course.bert.bank.words import check
 from viz.course.exhibit import Folds
-from viz.course.shared.word_vectors import spread_out
+from viz.course.shared.word_vectors import principal_plane
 from viz.labels import percent, visible
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
@@ -88,7 +88,7 @@ def on_map(params: Params, held: senses.Word) -> Folds:
     n, k = len(found.vectors), len(held.uses)
     layer = min(params.layer, n - 1)
     one_point, at = layer == 0, names_of(n)[layer]
-    places, share = spread_out(found.vectors[layer])
+    places, share = principal_plane(found.vectors[layer])
     places = np.zeros((len(kinds), 2)) if one_point else places[:, :2]
     named, order = [meanings[kind] for kind in kinds], meanings if 2 in kinds else meanings[:2]
     left, side = st.columns([1, 1] if exhibit_parts.presenting() else [3, 2], gap="medium")

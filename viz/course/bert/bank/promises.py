@@ -11,7 +11,7 @@ from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.bank import topics
 from viz.course.bert.bank.params import MODEL, TABLE, Params
 from viz.course.bert.contextual_vectors import Uses
-from viz.course.shared.word_vectors import spread_out
+from viz.course.shared.word_vectors import principal_plane
 
 classified = cache(topics.classified)
 
@@ -62,7 +62,7 @@ MANY = {
 }
 MAP = {
     "two directions hold at least half of the differences after the last layer": lambda params, held: (
-        spread_out(_uses(params.which)[0].vectors[-1])[1] > 0.5
+        principal_plane(_uses(params.which)[0].vectors[-1])[1] > 0.5
     )
 }
 STATIC = {"the table's vector leans to one meaning by 0.05": lambda params, held: _leans(params.which) > 0.05}

@@ -71,7 +71,7 @@ def cut(params: Params, data: Sum) -> Folds:
             columns=["piece", "from", "to", "found"],
         ),
         {"found": [float(one.found) for one in tried]},
-        known=told,
+        revealed=told,
         latex=(
             rf"\text{{{len(tried)} lookups, at most }} \tfrac{{n (n + 1)}}{{2}} = {n * (n + 1) // 2} "
             rf"\text{{ for }} n = {n} \text{{ letters}}",
@@ -167,7 +167,7 @@ def marks(params: Params, data: Sum) -> Folds:
     return Folds(
         {"token": tokens, "segment": texts, "position": row.positions},
         {"segments": row.segments, "positions": row.positions},
-        known=told,
+        revealed=told,
         equations={"bert.input": {}},
         latex=(rf"n = {n}, \quad A \times {first}, \quad B \times {n - first}, \quad 0, \dots, {n - 1}",),
     )

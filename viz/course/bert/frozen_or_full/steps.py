@@ -58,7 +58,7 @@ def enough(params: Params, task: read.Task) -> Folds:
     return Folds(
         lambda: table.map(percent).rename_axis("task").reset_index(),
         {way: [found.right(way) for found in whole] for way in WAYS},
-        known=told,
+        revealed=told,
         equations={"tuning.frozen": {}, "tuning.full": {}},
         look={"checked": CHECKED},
     )
@@ -100,7 +100,7 @@ def what_learns(params: Params, task: read.Task) -> Folds:
             columns=["part", "weights", "learns"],
         ),
         {"size": [part.size for part in found]},
-        known=told,
+        revealed=told,
         equations={"tuning.frozen": {}, "tuning.full": {}},
         latex=(rf"{d} \times {labels} + {labels} = {head}",),
     )

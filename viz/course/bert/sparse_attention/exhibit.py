@@ -39,7 +39,7 @@ EXHIBIT = Exhibit(
         ),
         Step(steps.path, ("allowed", "first", "second"), change=("n", *MASK), promises=promises.PATH),
         Step(clock.measured, change=MASK, promises=promises.CLOCK),
-        Step(longtext.reads, ("layer", "head"), texts=("own",), alone=False, promises=promises.READS),
+        Step(longtext.reads, ("layer", "head"), texts=("own",), without_data=False, promises=promises.READS),
     ),
     compute_fields=("n", *MASK),
     presets=({"own": SHORT},),

@@ -59,6 +59,6 @@ def reads(params: Params, _: Mask) -> Folds:
     return Folds(
         lambda: pd.DataFrame(columns, index=list(PARTS)),
         lambda: {"blocks": found.blocks, "allowed": found.allowed, "held": np.array([*found.held.values()])},
-        known=known,
+        revealed=known,
         equations={EQUATION: values | {"r": f"{config.n_random}"}},
     )

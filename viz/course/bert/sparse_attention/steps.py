@@ -61,7 +61,7 @@ def parts(params: Params, data: Mask) -> Folds:
     return Folds(
         lambda: pd.DataFrame(columns, index=[*counts, "together", "all pairs"]),
         lambda: {**data.parts, "together": kept},
-        known=known,
+        revealed=known,
         equations=equation(params),
     )
 
@@ -129,7 +129,7 @@ def share(params: Params, data: Mask) -> Folds:
     return Folds(
         lambda: pd.DataFrame(columns, index=[f"n = {n:,}" for n in lengths]),
         {"n": lengths, "share": kept, "bytes": bytes_kept},
-        known=known,
+        revealed=known,
         equations=equation(params, last),
     )
 
@@ -189,7 +189,7 @@ def path(params: Params, data: Mask) -> Folds:
     return Folds(
         lambda: pd.DataFrame(columns, index=list(rows)),
         lambda: {"path": found.path, "distances": maths.distances(data.kept(allowed))},
-        known=known,
+        revealed=known,
         equations=equation(params),
     )
 

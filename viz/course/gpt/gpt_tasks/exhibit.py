@@ -11,15 +11,15 @@ from viz.widgets import engine_client, exhibit_parts
 
 
 def compute(params: Params) -> read.Models:
-    """The models that answer, by their task: recorded, or the visitor's own."""
+    """Return the models that answer, by task: recorded, or the visitor's own."""
     return {task: read.used(task, params.weight) for task in TASKS}
 
 
 def thumbnail() -> str:
-    """The probabilities of the four answers with which it opens."""
+    """Draw the probabilities of the opening example's four answers."""
     example = Params().example(CHOICE)
     model = engine_client.open(read.recorded(CHOICE).name)
-    said = maths.extracted(model, CHOICE, example.texts).said.probabilities
+    said = maths.extracted(model, CHOICE, example.texts).output.probabilities
     return thumbs.bars(said, example.labels, marked=int(said.argmax()))
 
 

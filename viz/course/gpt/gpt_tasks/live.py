@@ -1,4 +1,4 @@
-"""The last step of the exhibit on tuned GPTs: recorded tunings with and without the text, and one's own."""
+"""The last step of the exhibit on tuned GPTs: recorded tunings with and without the text loss, and the visitor's own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ANSWERED = ("more", "about as many", "fewer")
 
 
 def train(params: Params, models: Models) -> Folds:
-    """The recorded runs of the task, the visitor's own, and the button."""
+    """Draw the recorded runs of the task, the visitor's own, and the training button."""
     task, weight = params.tuned, params.weight
     runs = {each: RecordedRun.read(tuning_name(task, each)) for each in recorded_of(task)}
     known = not {0.0, PAPER} <= set(runs) or _ask(runs[0.0], runs[PAPER])
@@ -46,7 +46,7 @@ def train(params: Params, models: Models) -> Folds:
     return Folds(
         lambda: table(runs),
         {
-            f"{kind}, {loss.named(each)}, {place}": [getattr(report, kind) for report in reports]
+            f"{kind}, {loss.lambda_label(each)}, {place}": [getattr(report, kind) for report in reports]
             for each, run in runs.items()
             for place, reports in enumerate((run.reports, *run.other_runs))
             for kind in KINDS
@@ -59,7 +59,7 @@ def train(params: Params, models: Models) -> Folds:
 
 
 def _ask(plain: RecordedRun, both: RecordedRun) -> bool:
-    """Does the text's term help? Measured after half of the steps."""
+    """Ask whether the text loss helps; the answer is measured after half of the steps."""
     half = halfway(plain.reports)
     last, with_text = plain.reports[-1], both.reports[-1]
     n = 1 + len(plain.other_runs)
@@ -76,17 +76,17 @@ def _ask(plain: RecordedRun, both: RecordedRun) -> bool:
 
 
 def halfway(reports: Sequence[Report]) -> int:
-    """The number of the moment nearest to half of the steps."""
+    """Return the index of the report nearest to half of the steps."""
     return min(range(len(reports)), key=lambda at: abs(reports[at].step - reports[-1].step / 2))
 
 
 def share(run: RecordedRun, moment: int) -> float:
-    """The share of right texts at a moment, the mean over the random seeds."""
+    """Return the accuracy (0 to 1) at a report, the mean over the random seeds."""
     return float(np.mean([reports[moment].right for reports in (run.reports, *run.other_runs)]))
 
 
 def verdict(plain: float, both: float) -> str:
-    """Which of ANSWERED holds.
+    """Return the answer of ANSWERED that holds.
 
     >>> verdict(0.8, 0.9), verdict(0.8, 0.81), verdict(0.8, 0.7)
     ('more', 'about as many', 'fewer')
@@ -95,7 +95,7 @@ def verdict(plain: float, both: float) -> str:
 
 
 def table(runs: dict[float, RecordedRun]) -> pd.DataFrame:
-    """Every moment of every recorded run."""
+    """Return a table of every report of every recorded run."""
     return pd.DataFrame(
         [
             {
@@ -115,7 +115,7 @@ def table(runs: dict[float, RecordedRun]) -> pd.DataFrame:
 
 
 def watch() -> None:
-    """Keeps a training alive that runs, whichever step is shown, and draws the page anew when it is over."""
+    """Keep a running training alive, on any step of the page, and redraw the page when it ends."""
     if training_jobs.running():
         st.fragment(_watch, run_every=training_jobs.BEAT)()
 
@@ -125,20 +125,20 @@ def _watch() -> None:
         st.rerun()
 
 
-def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None:
+def _panel(task: str, weight: float, revealed: bool, ticking: float | None) -> None:
     with errors.guard():
         name = tuning_name(task, weight)
-        own = training_jobs.latest_training(name)
+        training = training_jobs.latest_training(name)
         if (training_jobs.BEAT if training_jobs.running() else None) != ticking:
             st.rerun()  # it began or ended: the whole page follows
-        _curves(task, weight, known, own)
+        _curves(task, weight, revealed, training)
         columns = [2, 1] if exhibit_parts.presenting() else [3, 1]
         left, right = st.columns(columns, gap="medium", vertical_alignment="bottom")
         with left:
-            done = 0.0 if own is None else training_jobs.share(own, TUNINGS[name].steps, LONGEST)
-            st.progress(done, _standing(task, weight, own))
+            done = 0.0 if training is None else training_jobs.share(training, TUNINGS[name].steps, LONGEST)
+            st.progress(done, _training_status(task, weight, training))
         with right:
-            if own is not None and not own.over:
+            if training is not None and not training.over:
                 st.button(
                     "Stop",
                     f"{SLUG}stop",
@@ -158,29 +158,29 @@ def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None
                 )
 
 
-def _standing(task: str, weight: float, own: Training | None) -> str:
-    if own is not None:
+def _training_status(task: str, weight: float, training: Training | None) -> str:
+    if training is not None:
         steps = TUNINGS[tuning_name(task, weight)].steps
-        return f"λ = {weight:g}. {training_jobs.progress_sentence(own, steps, 'texts')}"
+        return f"λ = {weight:g}. {training_jobs.progress_sentence(training, steps, 'texts')}"
     found = RecordedRun.read(tuning_name(task, weight if weight in recorded_of(task) else PAPER))
     return (
-        f"You have not trained it yet, {loss.named(weight)}. "
+        f"You have not trained it yet, {loss.lambda_label(weight)}. "
         f"The recorded training took {found.reports[-1].seconds:.0f} seconds of one processor core."
         + (exhibit_parts.by_mode(" Your model then answers on this page.", ""))
     )
 
 
-def _curves(task: str, weight: float, known: bool, own: Training | None) -> None:
-    """Three measures side by side: of both recorded runs, and of the visitor's."""
+def _curves(task: str, weight: float, revealed: bool, training: Training | None) -> None:
+    """Draw three measures side by side: of both recorded runs, and of the visitor's."""
     runs: dict[str, Sequence[Report]] = {
-        loss.named(each): RecordedRun.read(tuning_name(task, each)).reports
+        loss.lambda_label(each): RecordedRun.read(tuning_name(task, each)).reports
         for each in recorded_of(task)
-        if known or each == 0
+        if revealed or each == 0
     }
     hues = {name: place for place, name in enumerate(runs)}
-    if own is not None and own.reports:
-        mine = f"yours, {loss.named(weight)}"
-        runs[mine], hues[mine] = own.reports, 2
+    if training is not None and training.reports:
+        mine = f"yours, {loss.lambda_label(weight)}"
+        runs[mine], hues[mine] = training.reports, 2
     shown = {kind: title for kind, title in KINDS.items() if not exhibit_parts.presenting() or kind != "loss"}
     height = exhibit_parts.by_mode(200, 250)
     for column, (kind, title) in zip(st.columns(len(shown), gap="small"), shown.items(), strict=True):

@@ -1,4 +1,4 @@
-"""The step on the two terms: what the text is worth to two tunings, and L for the chosen lambda."""
+"""The step on the two terms of the loss: the text's log-probability under two tunings, and L for the chosen lambda."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.data.gpt_inputs import combined_objective
 from viz.charts.curves import number
 from viz.course.exhibit import Folds
 from viz.course.gpt.gpt_tasks.params import PAPER, SLUG, Params
-from viz.course.gpt.gpt_tasks.read import Models, heard, recorded, recorded_of
+from viz.course.gpt.gpt_tasks.read import Models, read_example, recorded, recorded_of
 from viz.course.gpt.gpt_tasks.rows import code
 from viz.course.gpt.token_costs import token_costs
 from viz.instruments.kit import origin
@@ -17,15 +17,15 @@ from viz.widgets import exhibit_parts, page_parts
 
 
 def losses(params: Params, models: Models) -> Folds:
-    """The cost of each token under two tunings; L by hand for the chosen lambda."""
+    """Draw the loss of each token under two tunings; compute L by hand for the chosen lambda."""
     task, weight = params.tuned, params.weight
     example, by = params.example(task), models[task]
     both = {
-        named(each): heard(example, recorded(task, each))
+        lambda_label(each): read_example(example, recorded(task, each))
         for each in (0.0, PAPER)
         if each in recorded_of(task)
     }
-    found = heard(example, by)
+    found = read_example(example, by)
     origin.tell(model=by.name, text=example.first, second_text=example.second)
     texts = {name: each.text for name, each in both.items()}
     known = len(both) < 2 or exhibit_parts.predict(
@@ -51,9 +51,9 @@ def losses(params: Params, models: Models) -> Folds:
     l_1, l_2 = found.text, found.label(example.right)
     total = combined_objective(l_1, l_2, weight)
     one, two, sum_ = (number(value, 3) for value in (l_1, l_2, total))
-    chance = found.said.probabilities[example.right]
+    chance = found.output.probabilities[example.right]
     page_parts.summary(
-        f"The model in use was tuned with {named(by.weight)}. L₁ = {one}, the mean over {found.n_tokens} "
+        f"The model in use was tuned with {lambda_label(by.weight)}. L₁ = {one}, the mean over {found.n_tokens} "
         f"tokens; L₂ = ln {chance:.4f} = {two} for “{example.labels[example.right]}”. L = {weight:g} · "
         f"({one}) + ({two}) = {sum_}{', only L₂' if weight == 0 else ''}."
         if known
@@ -83,6 +83,6 @@ def losses(params: Params, models: Models) -> Folds:
     )
 
 
-def named(weight: float) -> str:
-    """Lambda as a name."""
+def lambda_label(weight: float) -> str:
+    """Return lambda as a label, such as "λ = 0.5"."""
     return f"λ = {weight:g}"

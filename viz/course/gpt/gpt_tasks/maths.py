@@ -1,4 +1,4 @@
-"""A text as a tuned GPT reads it: its rows, the vector at Extract and where it looked, what the head says, and what the text itself is worth.
+"""A text as a tuned GPT reads it: its rows, the vector at Extract and its attention, the head's output, and the text's own loss.
 
 Radford et al. 2018, 3.2 and 3.3: P(y | x) = softmax(h W_y) with h at Extract, L_2 = ln P(y | x), L_1 the sum of the ln P of the tokens.
 """
@@ -26,10 +26,10 @@ LONGEST = 64
 
 @dataclass(frozen=True, eq=False)
 class Extracted:
-    """What a tuned GPT makes of one example, row by row.
+    """Output of a tuned GPT for one example, row by row.
 
     `tokens` are the rows as names (the marks by theirs), `looks` each (layer, head, pos) the attention from Extract, `logprobs` each (n,) the
-    ln P of the tokens of the texts, which stand at `places`; `vectors` (row, d) is what stands at Extract after the last layer.
+    ln P of the tokens of the texts, whose positions are `places`; `vectors` (row, d) are the vectors at Extract after the last layer.
     """
 
     task: str
@@ -38,21 +38,21 @@ class Extracted:
     looks: tuple[Array, ...]
     logprobs: tuple[Array, ...]
     places: tuple[tuple[int, ...], ...]
-    said: HeadOutput
+    output: HeadOutput
 
     @property
     def n_tokens(self) -> int:
-        """The tokens of the texts, those of all rows together."""
+        """Count the tokens of the texts of all rows."""
         return sum(map(len, self.places))
 
     @property
     def text(self) -> float:
-        """L_1, as a mean over the tokens."""
+        """Return L_1 as a mean over the tokens, in nats."""
         return float(sum(each.sum() for each in self.logprobs)) / self.n_tokens
 
-    def label(self, wanted: int) -> float:
-        """L_2 for what is right."""
-        return float(np.log(self.said.probabilities[wanted]))
+    def label(self, right: int) -> float:
+        """Return L_2 of the right label, in nats."""
+        return float(np.log(self.output.probabilities[right]))
 
 
 def extracted(model: Model, task: str, texts: Sequence[str]) -> Extracted:

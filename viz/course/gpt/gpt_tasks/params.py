@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on tuned GPTs: a task, its texts, what is right, lambda, a layer."""
+"""Settings of the exhibit on tuned GPTs: a task, its texts, the right label, lambda, a layer."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ EXAMPLES = (
 
 @dataclass(frozen=True)
 class Example:
-    """One example of a task: its texts (of a choice the answers with commas between), and what is right."""
+    """Example of a task: its texts (of a choice the answers with commas between), and the index of the right label."""
 
     task: str = CHOICE
     first: str = TEXTS[CHOICE][0]
     second: str = TEXTS[CHOICE][1]
-    wanted: int = RIGHT[CHOICE]
+    right_index: int = RIGHT[CHOICE]
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts of the task. Raises InputError for too many answers, or for one."""
+        """Return the texts of the task. Raises InputError for too many answers, or for one."""
         if self.task == CLASSIFICATION:
             return (self.first,)
         if self.task != CHOICE:
@@ -68,22 +68,22 @@ class Example:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the head chooses from: the classes, or the answers."""
+        """Return the labels that the head chooses from: the classes, or the answers."""
         return GOALS[self.task].labels or tuple(answer.strip() for answer in self.texts[1:])
 
     @property
     def right(self) -> int:
-        """The label that counts as right; the last where there are fewer."""
-        return min(self.wanted, len(self.labels) - 1)
+        """Return the index of the right label; the last one if there are fewer."""
+        return min(self.right_index, len(self.labels) - 1)
 
 
 def _first(task: str, label: str, *examples: str) -> Any:
-    """The first text of a task."""
+    """Return the setting of the first text of a task."""
     return knob(TEXTS[task][0], _box(label, *examples), link=f"{SLUG}{task}.first")
 
 
 def _second(task: str, label: str) -> Any:
-    """The second text of a task."""
+    """Return the setting of the second text of a task."""
     return knob(TEXTS[task][1], _box(label), link=f"{SLUG}{task}.second")
 
 
@@ -100,7 +100,7 @@ def _box(label: str, *examples: str) -> Control:
 
 
 def _right(task: str) -> Any:
-    """What is right in a task; offered as soon as its texts can be read."""
+    """Return the setting of the right label in a task; its control is drawn once the texts can be read."""
 
     def draw(name: str, opening: int, params: Params, names: Callable[[str], str]) -> None:
         try:
@@ -127,7 +127,7 @@ def _pick_layer(name: str, opening: int, params: Params, names: Callable[[str], 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: the task that is shown, the one that is trained; texts; lambda, a layer."""
+    """Settings: the displayed task, the trained one; texts; lambda, a layer."""
 
     task: str = knob(CHOICE, segmented("Task", TASKS, TITLES.__getitem__, quiet=True, width=1))
     tuned: str = knob(CLASSIFICATION, url_only(state.one_of(TASKS, CLASSIFICATION)))
@@ -146,11 +146,11 @@ class Params(Knobs):
     choice_right: int = _right(CHOICE)
 
     def example(self, task: str) -> Example:
-        """The example of a task."""
+        """Return the example of a task."""
         texts = [getattr(self, name) for name in boxes(task)]
         return Example(task, texts[0], texts[-1] if len(texts) > 1 else "", getattr(self, f"{task}_right"))
 
 
 def boxes(task: str) -> tuple[str, ...]:
-    """The fields that hold the texts of a task."""
+    """Return the names of the fields that hold the texts of a task."""
     return tuple(f"{task}_{name}" for name in ("first", "second")[: 1 if task == CLASSIFICATION else 2])

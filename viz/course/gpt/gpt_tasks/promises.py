@@ -38,12 +38,12 @@ def _at_the_end(params: Params) -> bool:
 def _no_order(params: Params) -> bool:
     one = params.example(SIMILARITY)
     other = Example(SIMILARITY, one.second, one.first)
-    return bool(np.abs(_read(one).said.probabilities - _read(other).said.probabilities).max() < 1e-5)
+    return bool(np.abs(_read(one).output.probabilities - _read(other).output.probabilities).max() < 1e-5)
 
 
 def _right_with(params: Params, task: str) -> float:
     example = params.example(task)
-    return float(_read(example).said.probabilities[example.right])
+    return float(_read(example).output.probabilities[example.right])
 
 
 def _cheaper(params: Params) -> bool:

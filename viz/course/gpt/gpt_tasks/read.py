@@ -1,4 +1,4 @@
-"""Which tuned GPT answers on the page, and what it makes of a text."""
+"""The tuned GPT that answers on the page, and its output for a text."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ Models = Mapping[str, Used]
 
 
 def recorded_of(task: str) -> tuple[float, ...]:
-    """Of which lambdas this task has a recorded run."""
+    """Return the lambdas for which this task has a recorded run."""
     there = set(gpt_tuning.RecordedRun.names())
     return tuple(weight for weight in LAMBDAS if tuning_name(task, weight) in there)
 
 
 def recorded(task: str, weight: float = PAPER) -> Used:
-    """The recorded model of a task."""
+    """Return the recorded model of a task."""
     return Used(RECORDED + tuning_name(task, weight), weight, False)
 
 
 def used(task: str, weight: float) -> Used:
-    """The model of a task: the visitor's own if one was trained with this lambda, else the recorded."""
+    """Return the model of a task: the visitor's own if one was trained with this lambda, else the recorded one."""
     own = training_jobs.latest_training(tuning_name(task, weight))
     if own is not None and own.over and own.reports:
         return Used(own.name, weight, True)
     return recorded(task)
 
 
-def heard(example: Example, by: Used) -> Extracted:
-    """What a model makes of the texts."""
+def read_example(example: Example, by: Used) -> Extracted:
+    """Run a model on the texts of an example."""
     task, texts = example.task, example.texts
     key, cost = ("gpt_tasks", by.name, task, texts), 30 + len("".join(texts))
     return engine_client.submit(key, lambda: extracted(engine_client.open(by.name), task, texts), cost)

@@ -1,4 +1,4 @@
-"""The first steps of the exhibit on tuned GPTs: the place that is read, the rows of tasks, what is said."""
+"""The first steps of the exhibit on tuned GPTs: the position that the head reads, the rows of tasks, the prediction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from viz.course.gpt.gpt_tasks.charts.input_rows import (
 )
 from viz.course.gpt.gpt_tasks.maths import Extracted
 from viz.course.gpt.gpt_tasks.params import SLUG, TITLES, Example, Params
-from viz.course.gpt.gpt_tasks.read import Models, Used, heard, recorded
+from viz.course.gpt.gpt_tasks.read import Models, Used, read_example, recorded
 from viz.instruments.kit import origin
 from viz.labels import percent, visible
 from viz.shell import present_layout
@@ -34,12 +34,12 @@ HUES: dict[str, int] = dict(zip(SPECIAL_TOKENS, (START, DELIM, EXTRACT), strict=
 
 
 def place(params: Params, models: Models) -> Folds:
-    """One text between two marks, and the place that is read."""
+    """Draw one text between two marks, and the position that the head reads."""
     example, by = params.example(CLASSIFICATION), models[CLASSIFICATION]
-    found = heard(example, by)
+    found = read_example(example, by)
     origin.tell(model=by.name, text=example.first, second_text=example.second)
     (tokens,), (end,), (vector,) = found.tokens, extract_positions(found.tokens), found.vectors
-    n, d, chances = len(tokens), len(vector), found.said.probabilities
+    n, d, chances = len(tokens), len(vector), found.output.probabilities
     offered = [_name(at, tokens[at]) for at in sorted({0, 1, max(1, end // 2), end - 1, end})]
     known = exhibit_parts.predict(
         SLUG + "place",
@@ -61,7 +61,7 @@ def place(params: Params, models: Models) -> Folds:
     labels = len(example.labels)
     page_parts.summary(
         f"The vector of {d} numbers at position {end} times W_y, {d} × {labels}, gives {labels} scores; "
-        f"the softmax: {_said(example, found)}."
+        f"the softmax: {_prediction_text(example, found)}."
         if known
         else f"{n} tokens, {n} vectors of {d} numbers, one head."
     )
@@ -75,9 +75,9 @@ def place(params: Params, models: Models) -> Folds:
 
 
 def tasks(params: Params, models: Models) -> Folds:
-    """The rows of the chosen task and their vectors; of a multiple choice the first only, until the guess."""
+    """Draw the rows of the chosen task and their vectors; of a multiple choice only the first, until the guess."""
     example, by = params.example(params.task), models[params.task]
-    found = heard(example, by)
+    found = read_example(example, by)
     origin.tell(model=by.name, text=example.first, second_text=example.second)
     answers = len(params.example(CHOICE).labels)
     n = n_rows(CHOICE, answers)
@@ -96,7 +96,7 @@ def tasks(params: Params, models: Models) -> Folds:
         InputRow(cells(tokens), vector, name)
         for tokens, vector, name in zip(shown, found.vectors, names, strict=False)
     ]
-    added = found.said.read[0] if params.task == SIMILARITY else None
+    added = found.output.read[0] if params.task == SIMILARITY else None
     with present_layout.full_width():
         page_parts.show(
             input_rows(
@@ -116,38 +116,38 @@ def tasks(params: Params, models: Models) -> Folds:
                 for row, tokens in enumerate(found.tokens, 1)
             ]
         ),
-        {"vectors": found.vectors, "read": found.said.read},
+        {"vectors": found.vectors, "read": found.output.read},
         code(example, by),
         known,
         {"gpt.label": {}},
     )
 
 
-def _layout(example: Example, found: Extracted) -> str:
-    """What happens to the rows, in words with numbers of this text."""
-    n, ends = len(found.tokens), ", ".join(map(str, extract_positions(found.tokens)))
+def _layout(example: Example, output: Extracted) -> str:
+    """Describe the processing of the rows, with numbers of this text."""
+    n, ends = len(output.tokens), ", ".join(map(str, extract_positions(output.tokens)))
     if example.task == CHOICE:
-        scores = ", ".join(number(score) for score in found.said.scores)
+        scores = ", ".join(number(score) for score in output.output.scores)
         return (
             f"{n} answers, {n} rows; the head reads the vectors at positions {ends}. "
             f"Each row gets one number: {scores}; the softmax goes over them."
         )
     if example.task == SIMILARITY:
-        swapped = heard(Example(SIMILARITY, example.second, example.first), recorded(SIMILARITY))
-        apart = float(np.abs(swapped.said.probabilities - found.said.probabilities).max())
+        swapped = read_example(Example(SIMILARITY, example.second, example.first), recorded(SIMILARITY))
+        apart = float(np.abs(swapped.output.probabilities - output.output.probabilities).max())
         return (
             f"2 rows, one for each order; the head reads positions {ends} and adds the vectors. "
             f"With the texts swapped every probability is the same (largest difference {apart:.0e})."
         )
-    return f"1 row of {len(found.tokens[0])} tokens; the head reads position {ends}, Extract."
+    return f"1 row of {len(output.tokens[0])} tokens; the head reads position {ends}, Extract."
 
 
 def says(params: Params, models: Models) -> Folds:
-    """What the head says, and where Extract looked."""
+    """Draw the prediction of the head, and the attention of Extract."""
     example, by = params.example(params.task), models[params.task]
-    found = heard(example, by)
+    found = read_example(example, by)
     origin.tell(model=by.name, text=example.first, second_text=example.second)
-    chances, labels = found.said.probabilities, example.labels
+    chances, labels = found.output.probabilities, example.labels
     best = labels[int(chances.argmax())]
     layer = range(len(found.looks[0]))[params.layer]
     known = len(set(labels)) == 1 or exhibit_parts.predict(
@@ -159,7 +159,7 @@ def says(params: Params, models: Models) -> Folds:
     )
     looks = [look[layer].mean(0) for look in found.looks]
     rows = [InputRow(cells(tokens, look), None) for tokens, look in zip(found.tokens, looks, strict=True)]
-    said = f" The head predicts: {_said(example, found)}." if known else ""
+    said = f" The head predicts: {_prediction_text(example, found)}." if known else ""
     shares = [
         ", ".join(f"{visible(token)} {percent(share)}" for token, share in zip(tokens, look, strict=True))
         for tokens, look in zip(found.tokens, looks, strict=True)
@@ -175,7 +175,7 @@ def says(params: Params, models: Models) -> Folds:
             SLUG + "says.rows",
             "; ".join(shares) + ("." + said.removesuffix(".") if said else ""),
         )
-    page_parts.summary(_looked(found, layer) + ("" if exhibit_parts.presenting() else said))
+    page_parts.summary(_describe_attention(found, layer) + ("" if exhibit_parts.presenting() else said))
     n = engine_client.open(by.name).n_parameters
     every = {f"row {row}": look.mean(1) for row, look in enumerate(found.looks, 1)}
     return Folds(
@@ -188,9 +188,9 @@ def says(params: Params, models: Models) -> Folds:
     )
 
 
-def _looked(found: Extracted, layer: int) -> str:
-    """Where Extract of the first row looks most, besides itself and Start."""
-    look, tokens = found.looks[0][layer].mean(0), found.tokens[0]
+def _describe_attention(output: Extracted, layer: int) -> str:
+    """Describe the largest attention of Extract in the first row, apart from itself and Start."""
+    look, tokens = output.looks[0][layer].mean(0), output.tokens[0]
     most = max(range(1, len(tokens) - 1), key=lambda at: look[at])
     return (
         f"In layer {layer} Extract gives {percent(look[most])} of its attention to “{tokens[most].strip()}”, "
@@ -199,7 +199,7 @@ def _looked(found: Extracted, layer: int) -> str:
 
 
 def cells(tokens: Sequence[str], weights: np.ndarray | None = None) -> list[Cell]:
-    """The tokens of a row; the marks in their colours, the others shaded by their weight."""
+    """Return the tokens of a row; the marks in their colours, the others shaded by their weight."""
     ends = (0, len(tokens) - 1)
     return [
         Cell(
@@ -212,21 +212,21 @@ def cells(tokens: Sequence[str], weights: np.ndarray | None = None) -> list[Cell
 
 
 def line(n: int = 1) -> int:
-    """The height of a line of the picture in pixels, where it has n rows."""
+    """Return the height of a line of the picture in pixels, for n rows."""
     return (30 if n < 3 else 27) if exhibit_parts.presenting() else 26
 
 
 def code(example: Example, by: Used) -> dict[str, object]:
-    """What is filled into the lines that make the same numbers; of a model of one's own those of the recorded one."""
+    """Return the values for the placeholders in the code; for the visitor's own model those of the recorded one."""
     return {"name": recorded(example.task).name if by.yours else by.name, "example": example}
 
 
-def _outcomes(example: Example, found: Extracted, known: bool) -> list[Outcome]:
-    """The labels with their probabilities, the largest marked; covered until they are known."""
-    chances = found.said.probabilities.tolist()
-    best = int(found.said.probabilities.argmax())
+def _outcomes(example: Example, output: Extracted, revealed: bool) -> list[Outcome]:
+    """Return the labels with their probabilities, the largest marked; hidden until they are revealed."""
+    chances = output.output.probabilities.tolist()
+    best = int(output.output.probabilities.argmax())
     return [
-        Outcome(name, p if known else None, known and at == best)
+        Outcome(name, p if revealed else None, revealed and at == best)
         for at, (name, p) in enumerate(zip(example.labels, chances, strict=True))
     ]
 
@@ -239,11 +239,11 @@ def _words(tokens: Sequence[str]) -> str:
     return " ".join(visible(token) for token in tokens)
 
 
-def _said(example: Example, found: Extracted) -> str:
-    both = zip(example.labels, found.said.probabilities, strict=True)
+def _prediction_text(example: Example, output: Extracted) -> str:
+    both = zip(example.labels, output.output.probabilities, strict=True)
     return ", ".join(f"“{name}” {percent(p)}" for name, p in both)
 
 
-def _table(example: Example, found: Extracted) -> pd.DataFrame:
-    said = found.said
+def _table(example: Example, output: Extracted) -> pd.DataFrame:
+    said = output.output
     return pd.DataFrame({"": example.labels, "score": said.scores, "probability": said.probabilities})

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from viz.charts.tensors import Panel, side_by_side
-from viz.course.shared.transformer_map import GAP, SAID, plain
+from viz.course.shared.transformer_map import BOX_STYLES, GAP, without_space
 from viz.exhibit_text import data
 from viz.instruments.diagram.diagram import Edge, Frame, Node, Text
 from viz.labels import distinct
@@ -54,7 +54,7 @@ DROPPED = ("norm.cross", "cross", "add.cross")
 def heading(part: Part) -> str:
     """Return the name of a part."""
     return {"self": "Masked self-attention", "add": "Sum", "position": "Token + position"}.get(
-        part.kind, SAID[part.kind][0]
+        part.kind, BOX_STYLES[part.kind][0]
     )
 
 
@@ -79,8 +79,8 @@ def plan(run: Any, layer: int, *, struck: bool) -> dict[str, Any]:
                 part.name,
                 label,
                 (X, at[part.name]),
-                (WIDE, SAID[part.kind][2]),
-                SAID[part.kind][1],
+                (WIDE, BOX_STYLES[part.kind][2]),
+                BOX_STYLES[part.kind][1],
                 part.does if struck else label,
                 part.kind in ("add", "position"),
                 small,
@@ -88,15 +88,18 @@ def plan(run: Any, layer: int, *, struck: bool) -> dict[str, Any]:
                 gone,
             )
         )
-    words = tuple(plain(token) for token in run.tokens)
+    words = tuple(without_space(token) for token in run.tokens)
     probabilities = value(run, PARTS[-1], layer)
     names = run.model.tokenizer
     guesses = tuple(
-        "END" if int(i) == names.end else plain(names.token(int(i))) for i in probabilities.argmax(-1)
+        "END" if int(i) == names.end else without_space(names.token(int(i))) for i in probabilities.argmax(-1)
     )
     texts = [Text(words, (X, rows - 0.5), 88), Text(guesses, (X, 0.5), 60, marked=len(words) - 1)]
     texts.append(Text(("no encoder",) if struck else ("encoder",), (13, at["cross"] - 0.55), 25, quiet=True))
-    bottom, top = at["norm1"] + SAID["norm"][2] / 2 + GAP * 0.95, at["add2"] - SAID["add"][2] / 2 - GAP * 0.4
+    bottom, top = (
+        at["norm1"] + BOX_STYLES["norm"][2] / 2 + GAP * 0.95,
+        at["add2"] - BOX_STYLES["add"][2] / 2 - GAP * 0.4,
+    )
     frame = Frame(
         (X - WIDE / 2 - 3, top),
         (BESIDE - X + WIDE / 2 + 7, bottom - top),
@@ -115,7 +118,7 @@ def plan(run: Any, layer: int, *, struck: bool) -> dict[str, Any]:
 def _places() -> tuple[dict[str, float], float]:
     found, height = {}, 1.0 + GAP
     for part in PARTS:
-        tall = SAID[part.kind][2]
+        tall = BOX_STYLES[part.kind][2]
         found[part.name] = height + tall / 2
         height += tall + GAP
     rows = height + 1.0
@@ -125,7 +128,7 @@ def _places() -> tuple[dict[str, float], float]:
 def _edges(heights: Mapping[str, float], rows: float, struck: bool) -> list[Edge]:
     found, low = [], rows - 1.0
     for number, part in enumerate(PARTS):
-        y, tall = heights[part.name], SAID[part.kind][2]
+        y, tall = heights[part.name], BOX_STYLES[part.kind][2]
         found.append(Edge(((X, low), (X, y + tall / 2))))
         if part.kind == "norm" and not (struck and part.name in DROPPED):
             to = heights[PARTS[number + 2].name]
@@ -154,7 +157,7 @@ def panels(run: Any, part: Part, layer: int) -> list[Panel]:
     """Return the tensor that leaves a box, and for attention its weights head by head; nothing for a box that is struck out."""
     if not part.leaf:
         return []
-    words = distinct(plain(token) for token in run.tokens)
+    words = distinct(without_space(token) for token in run.tokens)
     found = value(run, part, layer)
     if part.kind in ("linear", "softmax"):
         found = np.stack([each.max(1) for each in np.array_split(found, 200, axis=1)], axis=1)

@@ -32,7 +32,7 @@ from viz.course.gpt.prompting.data import (
 )
 from viz.course.kit.question import Choice, Estimate
 from viz.course.kit.step import View, show_chart
-from viz.course.shared.prompts import ASKED, TEMPLATES, Answer, Toy, answers, solved, toy_prompts
+from viz.course.shared.prompts import QUESTIONS, TEMPLATES, Answer, Toy, answers, solved, toy_prompts
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
 from viz.widgets import controls, engine_client
@@ -57,7 +57,7 @@ class Params(Knobs):
     string: str = knob(STRINGS[0], sentence("Letters", STRINGS, placeholder="Type letters, a to z"))
     draw: int = knob(0, seed_input(99, next_label="Other strings"))
     asked: int = knob(
-        2, pills("Prompt", range(len(ASKED)), lambda i: f"{i + 1} {ASKED[i].template}", quiet=True)
+        2, pills("Prompt", range(len(QUESTIONS)), lambda i: f"{i + 1} {QUESTIONS[i].template}", quiet=True)
     )
     task: str = knob("opposites", segmented("Task", tuple(TASKS), quiet=True))
 
@@ -226,7 +226,7 @@ def mean_share(n: int) -> float:
 
 def candidates(index: int) -> list[Answer]:
     """Return the continuations of a described task, as gpt-mini ranks them."""
-    asked = ASKED[index]
+    asked = QUESTIONS[index]
     return engine_client.submit(
         ("prompting.asked", index),
         lambda: answers(default().open(MODEL), asked.prompt, asked.candidates),
@@ -236,17 +236,17 @@ def candidates(index: int) -> list[Answer]:
 
 def right_first(index: int) -> bool:
     """Return whether gpt-mini gives the right continuation the highest probability."""
-    return candidates(index)[ASKED[index].right].place == 1
+    return candidates(index)[QUESTIONS[index].right].place == 1
 
 
 def described(p: Params, _: object) -> View:
     """Show the documents' triple, and one prompt of ours with its candidates."""
-    asked, ranked = ASKED[p.asked], candidates(p.asked)
+    asked, ranked = QUESTIONS[p.asked], candidates(p.asked)
     names = [each.text.strip() for each in ranked]
     best, right = min(ranked, key=lambda each: each.place), ranked[asked.right]
     few = len(names) == 2
     right_share = "" if few else f" with {percent(right.share, 2)}"
-    chance = sum(1 / len(each.candidates) for each in ASKED)
+    chance = sum(1 / len(each.candidates) for each in QUESTIONS)
 
     def picture(revealed: bool) -> None:
         st.code(TRIPLES, language=None, wrap_lines=True)
@@ -288,7 +288,7 @@ def described(p: Params, _: object) -> View:
             columns=["candidate", "ln P", "share", "rank"],
         ),
         picture=picture,
-        summary=f"{MODEL} puts the right answer first in {sum(map(right_first, range(len(ASKED))))} of {len(ASKED)} prompts; "
+        summary=f"{MODEL} puts the right answer first in {sum(map(right_first, range(len(QUESTIONS))))} of {len(QUESTIONS)} prompts; "
         f"by chance (baseline) {chance:.1f}. For this prompt it does{'' if best is right else ' not'}.",
         preview=f"{MODEL} was not trained for this task: it only continues the text.",
         arrays={"shares": np.array([each.share for each in ranked])},
@@ -300,10 +300,11 @@ def described(p: Params, _: object) -> View:
 
 DESCRIBED = {
     "the translation fails: the model read no Spanish": lambda p, _: (
-        ASKED[p.asked].template != "translate" or candidates(p.asked)[ASKED[p.asked].right].share < 0.05
+        QUESTIONS[p.asked].template != "translate"
+        or candidates(p.asked)[QUESTIONS[p.asked].right].share < 0.05
     ),
     "more prompts are right than by chance": lambda p, _: (
-        sum(map(right_first, range(len(ASKED)))) > 1 + sum(1 / len(each.candidates) for each in ASKED)
+        sum(map(right_first, range(len(QUESTIONS)))) > 1 + sum(1 / len(each.candidates) for each in QUESTIONS)
     ),
 }
 
@@ -436,15 +437,15 @@ EXHIBIT = Exhibit(
         Step(
             how_well,
             ("draw",),
-            alone=True,
+            without_data=True,
             promises={
                 "nearly all strings of 10 letters are right, none of 12": lambda p, _: (
                     mean_share(10) > 0.9 and mean_share(TOO_LONG) == 0
                 )
             },
         ),
-        Step(described, ("asked",), alone=True, promises=DESCRIBED),
-        Step(examples, ("task",), alone=True, promises=EXAMPLES),
+        Step(described, ("asked",), without_data=True, promises=DESCRIBED),
+        Step(examples, ("task",), without_data=True, promises=EXAMPLES),
     ),
     compute_fields=("string",),
     cost=300,

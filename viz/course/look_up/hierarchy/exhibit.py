@@ -33,7 +33,7 @@ EXHIBIT = Exhibit(
         Step(steps.product, texts=("text",), promises=promises.PRODUCT),
         Step(steps.kinds, texts=("text",), promises=promises.KINDS),
         Step(steps.deletion, texts=("text",), promises=promises.DELETION),
-        Step(steps.measured, alone=True, promises=promises.MEASURED),
+        Step(steps.measured, without_data=True, promises=promises.MEASURED),
     ),
     presets=tuple({"text": text} for text in EXAMPLES.values()),
     cost=lambda params: 10 + 4 * len(params.text),

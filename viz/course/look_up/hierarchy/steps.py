@@ -217,7 +217,7 @@ def measured(params: Params, _: object) -> Folds:
     return Folds(
         table,
         {"accuracy": np.array(list(found.values()))},
-        known=told,
+        revealed=told,
         equations={"levels.classes": {}},
     )
 

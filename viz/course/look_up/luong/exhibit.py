@@ -33,7 +33,7 @@ def _cut_off(params: Params, data: maths.Data) -> bool:
     """Check that windows along the diagonal cut off a part of concat's weight, and nearly none of general's."""
     n_target, n_source = data.weights.shape
     centres = [luong.monotonic(t, n_source) for t in range(n_target)]
-    share = luong.kept(data.weights, luong.windows(centres, 2, n_source))
+    share = luong.inside_share(data.weights, luong.windows(centres, 2, n_source))
     return {"concat": 0.5 < share < 0.95, "general": share > 0.9}.get(params.score, True)
 
 

@@ -65,7 +65,7 @@ def read(text: str, score: str) -> Data:
     run = engine.run(
         RunRequest(name, text, target=own, keep=luong.KEEP)
     )  # its text may fall into other pieces than it wrote
-    found = luong.asked(run)
+    found = luong.attention_record(run)
     scores, weights = found.dotted() if score == "dot" else (found.scores, found.weights)
     n = run.source.n_real if run.source else 0
     return Data(
@@ -106,7 +106,7 @@ def cost(text: str, data: Data, centres: tuple[float, ...], widest: int) -> Cost
     shut = [luong.windows(centres, size, n) for size in sizes]
 
     def surprise(allowed: np.ndarray) -> float:
-        edits = (luong.shut_in(allowed),)
+        edits = (luong.restrict_to_windows(allowed),)
         asked = RunRequest(data.model, text, target=data.target, keep=("logits",), edits=edits)
         run = core.serving.engine.default().run(asked)
         return unscaled_scores.surprise(run.logits, run.ids)

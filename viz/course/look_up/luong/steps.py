@@ -59,7 +59,7 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
     """Draw the windows of all rows in the global matrix, and give their share of the weight."""
     n_target, n_source = data.weights.shape
     diagonal = luong.windows([luong.monotonic(t, n_source) for t in range(n_target)], WINDOW, n_source)
-    share = luong.kept(data.weights, diagonal)
+    share = luong.inside_share(data.weights, diagonal)
     told = exhibit_parts.predict_share(
         f"{SLUG}kept",
         f"Monotonic windows are centred at p_t = t and reach D = {WINDOW} to each side. "
@@ -75,7 +75,7 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
     _matrix("centre", np.where(allowed, data.weights, 0.0), *words, title=title, allowed=allowed)
     row = written_row(data)
     page_parts.summary(
-        f"Inside the windows: {percent(luong.kept(data.weights, inside), 2)} of the weight, "
+        f"Inside the windows: {percent(luong.inside_share(data.weights, inside), 2)} of the weight, "
         f"{int(inside.sum())} of {inside.size} cells. For {distinct(data.written_words)[row]} "
         f"p_t = {number(where[row])}{_sigmoid(where[row], n_source)}"
         if told
@@ -119,7 +119,7 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
         )
     page_parts.summary(
         f"p_t = {number(row.centre)}, D = {params.window}, σ = {number(row.sigma)}: "
-        f"{row.touched} of {n} words are read. {said}"
+        f"{row.n_inside} of {n} words are read. {said}"
     )
     _word_pills(data)
     # where these two begin depends on the run and on D
@@ -204,7 +204,7 @@ def middles(params: Params, data: maths.Data) -> tuple[float, ...]:
             return found
     if params.centre == "monotonic":
         return tuple(luong.monotonic(t, n_source) for t in range(n_target))
-    return tuple(round(luong.pointed_at(row), 4) for row in data.weights)
+    return tuple(round(luong.mean_position(row), 4) for row in data.weights)
 
 
 def middle(params: Params, data: maths.Data, row: int) -> float:
@@ -228,12 +228,12 @@ def _weight_outside(share: float) -> str:
 
 
 def _sigmoid(centre: float, n_source: int) -> str:
-    z = luong.needed(centre, n_source)
+    z = luong.required_z(centre, n_source)
     if not math.isfinite(z):
         return f"; n · sigmoid(z) reaches {number(centre)} for no z."
     return (
         f"; to predict it, v · tanh(W h) must equal z = {number(z)}: "
-        f"{n_source} · sigmoid({number(z)}) = {number(luong.predicted(z, n_source))}."
+        f"{n_source} · sigmoid({number(z)}) = {number(luong.predicted_centre(z, n_source))}."
     )
 
 
@@ -293,7 +293,7 @@ def _folds(params: Params, data: maths.Data, revealed: bool) -> Folds:
 def _equations(params: Params, data: maths.Data, row: luong.Local, t: int) -> None:
     """Show scores, softmax, centre, Gaussian and product of the chosen row."""
     best, n = int(row.align.argmax()), str(len(data.source))
-    z = luong.needed(row.centre, len(data.source))
+    z = luong.required_z(row.centre, len(data.source))
     shown = number(z) if math.isfinite(z) else r"-\infty" if z < 0 else r"\infty"
     p, sigma = number(row.centre), number(row.sigma)
     align, product = number(float(row.align[best]), 3), number(float(row.product[best]), 3)

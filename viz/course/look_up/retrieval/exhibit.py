@@ -74,7 +74,7 @@ EXHIBIT = Exhibit(
         Step(
             table.hard,
             ("sql",),
-            alone=True,
+            without_data=True,
             promises={
                 "each query of the slides returns its rows": lambda params, _: (
                     sum(persons.ask(params.table, params.sql).similarity) == ROWS[params.sql]
@@ -84,20 +84,20 @@ EXHIBIT = Exhibit(
         Step(
             table.soft,
             ("sql",),
-            alone=True,
+            without_data=True,
             promises={"soft at the opening β, hard at 50": _sharpens},
         ),
         Step(
             plane.arrows,
             ("sharpness",),
             change=("score",),
-            alone=True,
+            without_data=True,
             promises={"one key has clearly the most weight, and not all": _one_key},
         ),
         Step(
             memory.reading,
             ("beta", "row"),
-            alone=True,
+            without_data=True,
             promises={"cosines without β stay flat": _flat},
         ),
     ),

@@ -221,7 +221,7 @@ def _folds(params: Params, data: maths.Data, revealed: bool = True, *, learns: b
         if learns:
             _both_gradients(data)
 
-    return Folds(table, read | grown, known=revealed, more=explained)
+    return Folds(table, read | grown, revealed=revealed, more=explained)
 
 
 def _both_reads(params: Params, data: maths.Data) -> None:

@@ -30,7 +30,7 @@ ROWS = {SENTENCES[0]: 3, SENTENCES[1]: 7}
 def one_vector(params: Params, data: Model) -> Folds:
     """Draw the cosine of one word's vectors in two sentences, layer by layer: one row of the table, two vectors in a contextual
     model."""
-    same = word_vectors.alike(_run(params.one), _run(params.two), params.word)
+    same = word_vectors.layer_cosines(_run(params.one), _run(params.two), params.word)
     word, first, last, layers = visible(params.word.strip()), float(same[0]), float(same[-1]), len(same) - 2
     told = exhibit_parts.predict_number(
         f"{SLUG}.alike",
@@ -63,7 +63,7 @@ def one_vector(params: Params, data: Model) -> Folds:
         told,
         {"vectors.cosine": {}, "causal.prefix": {}},
         (rf"\cos = {first:.3f} \;\to\; {last:.3f}",),
-        aside=to_the_card,
+        note_below=to_the_card,
     )
 
 
@@ -76,7 +76,7 @@ def remember(params: Params, data: Model) -> Folds:
     layer, head = _head(run)
     usual = ROWS.get(params.text, len(names) // 2)
     row = min(usual if params.row < 0 else params.row, len(names) - 1)
-    found = word_vectors.mixed(run, layer, head, row)
+    found = word_vectors.head_mix(run, layer, head, row)
     said, best = distinct(found.words), int(found.weights.argmax())
     told = exhibit_parts.predict(
         f"{SLUG}.remember",
@@ -119,7 +119,7 @@ def remember(params: Params, data: Model) -> Folds:
         told,
         {"causal.prefix": {}},
         (rf"y_{{{row + 1}}} = {terms}",),
-        aside=to_the_card,
+        note_below=to_the_card,
         change=lambda: _heads(attention.weights, row, every, (layer, head), told),
     )
 

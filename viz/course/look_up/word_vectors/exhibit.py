@@ -61,7 +61,7 @@ def _one_arrow(params: Params, data: Model) -> bool:
 
 def _drift(params: Params, _: Model) -> bool:
     """Check that the two vectors of the word are equal in the table, and clearly different after the last layer."""
-    same = word_vectors.alike(_run(params.one), _run(params.two), params.word)
+    same = word_vectors.layer_cosines(_run(params.one), _run(params.two), params.word)
     return bool(same[0] > 0.9999 and same[-1] < 0.9)
 
 
@@ -69,7 +69,7 @@ def _mix(params: Params, _: Model) -> bool:
     """Check that the mix is the vector of no word: every weight and every cosine is below 0.9."""
     run = _run(params.text)
     layer, head = context.opening()
-    found = word_vectors.mixed(run, layer, head, context.ROWS[params.text])
+    found = word_vectors.head_mix(run, layer, head, context.ROWS[params.text])
     return bool(found.weights.max() < 0.9 and found.near.max() < 0.9)
 
 

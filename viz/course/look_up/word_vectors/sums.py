@@ -72,7 +72,7 @@ def by_hand(params: Params, data: Model) -> Folds:
         told,
         {"vectors.analogy": {}},
         (f"{king} - {man} + {woman} = ({x:g},\\, {y:g})",),
-        aside=to_the_card,
+        note_below=to_the_card,
     )
 
 
@@ -168,5 +168,5 @@ def _folds(result: word_vectors.Sum, revealed: bool = True) -> Folds:
             r"\hat a - \hat b + \hat c, \qquad \hat x = x / \lVert x \rVert",
             rf"\cos(a - b + c,\; \text{{{best}}}) = {result.cosines[0]:.4f}",
         ),
-        aside=to_the_card,
+        note_below=to_the_card,
     )

@@ -1,4 +1,4 @@
-"""Which numbered equations and figures a citation names, read from its words."""
+"""Numbered equations and figures of a citation, parsed from its words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIGURE = re.compile(
 
 @lru_cache(1024)
 def equations(item: str) -> frozenset[int]:
-    """The numbers of the equations that an item names.
+    """Return the numbers of the equations that an item names.
 
     >>> sorted(equations("Eqs. (2)-(5), Fig. 3b")), sorted(equations("Eqs. (17), (18) and (20) to (22)"))
     ([2, 3, 4, 5], [17, 18, 20, 21, 22])
@@ -37,7 +37,7 @@ def equations(item: str) -> frozenset[int]:
 
 
 def figures(item: str) -> frozenset[int]:
-    """The numbers of the figures that an item names.
+    """Return the numbers of the figures that an item names.
 
     >>> sorted(figures("Eq. (1), Fig. 3a")), sorted(figures("Figs. 7, 8")), sorted(figures("Eqs. (17), (18)"))
     ([3], [7, 8], [])
@@ -51,7 +51,7 @@ def figures(item: str) -> frozenset[int]:
 
 
 def in_survey(document: str, number: int) -> int:
-    """The survey's number of an equation that either document numbers; of the slides' (25), which is two, the first.
+    """Return the survey's number of an equation of either document; of the slides' (25), which is two, the first.
 
     >>> in_survey("ghojogh2023", 28), in_survey("ghojogh2023", 24), in_survey("ghojogh2020", 28)
     (29, 24, 28)

@@ -22,16 +22,16 @@ PAGE = Page(
     menu="course",
     claim="You have the slides or the paper open: find the page that runs what you are reading.",
 )
-WHICH = "documents.which"
+DOCUMENT_KEY = "documents.which"
 PART, PARTS = "documents.part", {"equations": "Equations", "sections": "Sections and figures"}
 PAPERS = "papers"
 
 
 @dataclass(frozen=True)
 class Params:
-    """The document that is shown, by its key, or all papers."""
+    """Settings: the displayed document, by its key, or all papers."""
 
-    which: str = "ghojogh2020"
+    document: str = "ghojogh2020"
 
 
 Rows = tuple[tuple[Cite, Entry], ...]
@@ -39,7 +39,7 @@ Rows = tuple[tuple[Cite, Entry], ...]
 
 @functools.cache
 def compute(_: Params = Params()) -> tuple[tuple[Source, Rows], ...]:
-    """Each cited document in the order of `viz.sources`, with its places and the pages that show them."""
+    """Return each cited document in the order of `viz.sources`, with its places and the pages that show them."""
     rows = [(cite, entry) for entry in pages.discover() for cite in entry.info.cites]
     return tuple(
         (source, tuple(row for row in rows if row[0].document == key))
@@ -50,7 +50,7 @@ def compute(_: Params = Params()) -> tuple[tuple[Source, Rows], ...]:
 
 @functools.lru_cache(8)
 def by_equation(document: str, rows: Rows) -> tuple[tuple[int, str, Rows], ...]:
-    """Every numbered equation of a document: number, what it says, and the citations that name it."""
+    """Return every numbered equation of a document: number, title, and the citations that name it."""
     found = {
         number: [row for row in rows if number in citations.equations(row[0].item)]
         for number in citations.NUMBERED[document]
@@ -69,8 +69,8 @@ def page() -> None:
     which = controls.pills(
         "Source",
         names,
-        WHICH,
-        Params().which if Params().which in names else PAPERS,
+        DOCUMENT_KEY,
+        Params().document if Params().document in names else PAPERS,
         names.__getitem__,
         quiet=True,
     )
@@ -107,7 +107,7 @@ def _equations(document: str, rows: Rows) -> None:
 
 
 def runs(numbers: list[int]) -> str:
-    """Numbers as the documents write them, neighbours joined.
+    """Return numbers as the documents write them, neighbours joined.
 
     >>> runs([1, 6, 7, 8, 23])
     '(1), (6)-(8), (23)'
@@ -117,12 +117,12 @@ def runs(numbers: list[int]) -> str:
     return ", ".join(f"({a})" if a == b else f"({a})-({b})" for a, b in zip(starts, ends, strict=True))
 
 
-def _row(place: str, about: str, found: Rows) -> None:
-    """Where it stands, what it says, and the pages as links; a page that cites it twice is one link."""
+def _row(place: str, about: str, citations_of_row: Rows) -> None:
+    """Draw one row: the place in the document, its subject, and the pages as links; a page that cites it twice is one link."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.markdown(f"**{literal(place)}**", width=70 if place.startswith("(") else 300)
         st.markdown(literal(about), width=330)
-        for slug, (cite, entry) in {entry.slug: (cite, entry) for cite, entry in found}.items():
+        for slug, (cite, entry) in {entry.slug: (cite, entry) for cite, entry in citations_of_row}.items():
             links.page_link(
                 slug,
                 literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""),
@@ -144,7 +144,7 @@ def _document(source: Source, rows: Rows) -> None:
 
 
 def _titles(document: str, number: int) -> str:
-    """What the equation of that number is called; two where the slides give two of them one number."""
+    """Return the title of the equation of that number; both where the slides give two of them one number."""
     return "; ".join(
         dict.fromkeys(
             equation.title
@@ -161,6 +161,6 @@ def _key(rows: Rows) -> str:
 
 
 def _order(cite: Cite) -> tuple[float, ...]:
-    """By section number where there is one, then by equation."""
+    """Return a sort key: the section number if there is one, then the equation."""
     numbers = tuple(float(number) for number in re.findall(r"\d+", cite.section)) or (99.0,)
     return (*numbers, float(min(citations.equations(cite.item), default=99)))

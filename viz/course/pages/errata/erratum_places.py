@@ -1,4 +1,4 @@
-"""Which exhibit shows which entry of the errata, read from the exhibits' own source: whoever names "E1" shows it."""
+"""The exhibits that show each entry of the errata, read from their source: a call with "E1" shows E1."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ COURSE = "viz.course"
 
 @functools.cache
 def places() -> dict[str, tuple[Entry, ...]]:
-    """The exhibits that show an entry, by its id, in the order of the course."""
+    """Return the exhibits that show an entry, by its id, in the order of the course."""
     found: dict[str, list[Entry]] = {}
     for entry in pages.discover():
         if isinstance(entry.info, ExhibitInfo):
-            for id in dict.fromkeys((*_declared(entry.file), *sorted(named(entry.file)))):
+            for id in dict.fromkeys((*_declared(entry.file), *sorted(errata_ids(entry.file)))):
                 found.setdefault(id, []).append(entry)
     return {id: tuple(entries) for id, entries in found.items()}
 
@@ -31,21 +31,21 @@ def _declared(file: Path) -> tuple[str, ...]:
     return texts.read(words).errata if words.exists() else ()
 
 
-def named(file: Path) -> set[str]:
-    """The ids that a file of the course, or a part of the course that it imports, gives to a function call."""
+def errata_ids(file: Path) -> set[str]:
+    """Return the ids that a file of the course, or a part of the course that it imports, gives to a function call."""
     found, seen, waiting = set[str](), set[Path](), [file]
     while waiting:
         if (at := waiting.pop()) not in seen:
             seen.add(at)
-            ids, parts = _own(at)
+            ids, parts = _ids_and_imports(at)
             found |= ids
             waiting += parts
     return found
 
 
 @functools.cache
-def _own(file: Path) -> tuple[frozenset[str], tuple[Path, ...]]:
-    """The ids that a file gives to calls itself, and the files of the course that it imports; most are parts of many exhibits."""
+def _ids_and_imports(file: Path) -> tuple[frozenset[str], tuple[Path, ...]]:
+    """Return the ids that a file itself gives to calls, and the files of the course that it imports; most are parts of many exhibits."""
     ids, parts = set[str](), list[Path]()
     for node in ast.walk(ast.parse(file.read_text("utf-8"))) if file.exists() else ():
         if isinstance(node, ast.Call):
@@ -64,5 +64,5 @@ def _own(file: Path) -> tuple[frozenset[str], tuple[Path, ...]]:
 
 
 def _depth(file: Path) -> int:
-    """How many folders and files a file of the course lies below the house."""
+    """Return the depth of a file of the course below the root of the repository."""
     return len(file.parts) - file.parts.index(COURSE.partition(".")[0])

@@ -1,4 +1,4 @@
-"""Errata: where the documents and arithmetic part, entry by entry, each with evidence that is computed when it is opened."""
+"""Errata: contradictions between the sources and arithmetic, entry by entry, each with evidence computed when it is opened."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ MEANING = {
 
 @dataclass(frozen=True)
 class Params:
-    """Which entries are listed: those of one document, those that one exhibit shows, or all."""
+    """Settings: the listed entries, those of one document, of one exhibit, or all."""
 
     document: str = ANY
     exhibit: str = ANY
 
 
 def compute(params: Params = Params()) -> tuple[tuple[str, tuple[Erratum, ...]], ...]:
-    """The entries that are asked for, by kind, in the order of the list; kinds without an entry are left out."""
-    chosen = [entry for entry in errata.ERRATA if _asked(entry, params)]
+    """Return the entries that match the filters, by kind, in the order of the list; kinds without an entry are left out."""
+    chosen = [entry for entry in errata.ERRATA if _matches(entry, params)]
     groups = ((kind, tuple(entry for entry in chosen if entry.kind == kind)) for kind in KINDS)
     return tuple((kind, entries) for kind, entries in groups if entries)
 
 
-def _asked(entry: Erratum, params: Params) -> bool:
+def _matches(entry: Erratum, params: Params) -> bool:
     documents = {where.document for where in entry.where}
     exhibits = {place.slug for place in places().get(entry.id, ())}
     return params.document in (ANY, *documents) and params.exhibit in (ANY, *exhibits)
 
 
 def page() -> None:
-    """Two filters, one sentence, and the list by kind, its first entry open; an entry that is opened computes its evidence."""
+    """Draw two filters, a summary, and the list by kind, its first entry open; an opened entry computes its evidence."""
     page_parts.title(PAGE)
     asked = state.read(f"{SLUG}entry", FIRST, state.one_of([entry.id for entry in errata.ERRATA], FIRST))
     st.session_state.setdefault(_key(asked), True)
@@ -78,7 +78,7 @@ def page() -> None:
 
 
 def _filters() -> Params:
-    """The two lists to choose from, of the documents and exhibits that have entries."""
+    """Draw the two filters, by document and by exhibit, and return their values."""
     cited = Counter(key for entry in errata.ERRATA for key in {where.document for where in entry.where})
     titles = {entry.slug: entry.info.title for entries in places().values() for entry in entries}
     left, right = st.columns(2, gap="medium")
@@ -102,7 +102,7 @@ def _filters() -> Params:
 
 
 def sentence(groups: tuple[tuple[str, tuple[Erratum, ...]], ...]) -> str:
-    """How many entries of which kind."""
+    """Summarise the number of entries of each kind."""
     total = sum(len(entries) for _, entries in groups)
     if not total:
         return "No entry matches both choices. Clear one of them."
@@ -115,7 +115,7 @@ def _key(id: str) -> str:
 
 
 def _entry(entry: Erratum) -> None:
-    """One line; opened, the entry with its evidence and where to see it happen."""
+    """Draw an entry as one line; opened, with its evidence and links to its exhibits."""
     box = st.expander(
         f"**{entry.id}** {literal(entry.title)}", key=_key(entry.id), on_change=_opened, args=(entry.id,)
     )
@@ -132,5 +132,5 @@ def _entry(entry: Erratum) -> None:
 
 
 def _opened(id: str) -> None:
-    """The link remembers the entry that was opened last."""
+    """Store the entry opened last in the link."""
     state.write(**{f"{SLUG}entry": id if st.session_state.get(_key(id)) else None})

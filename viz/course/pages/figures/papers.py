@@ -120,7 +120,7 @@ def long_distance(run: Run, layer: int, word: str, targets: Sequence[str]) -> Pa
 
 
 def anaphora(run: Run, layer: int, head: int, word: str, target: str) -> PaperFigure:
-    """Draw a head that attends from a pronoun to what it stands for, as figure 4 of Vaswani et al.: all of it, and the row of the word."""
+    """Draw a head that attends from a pronoun to its noun, as figure 4 of Vaswani et al.: all of it, and the row of the word."""
     words, weights = _words(run)
     row, column = words.index(word), words.index(target)
     shares = weights[layer, :, row, column]

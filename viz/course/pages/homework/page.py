@@ -1,4 +1,4 @@
-"""Homework: the documents' questions and ours, each checked against what the library computes at that moment; and exercises to print."""
+"""Homework: questions of the sources and ours, each checked against the library's result at that moment; and exercises to print."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ HINTS = {"number": "A number: 0.5, 1/2 or 50%", "expression": "An expression, su
 
 @dataclass(frozen=True)
 class Params:
-    """Which group of questions is shown."""
+    """Settings: the displayed group of questions."""
 
     group: str = DOCUMENTS
 
 
 def compute(params: Params = Params()) -> tuple[tuple[HomeworkQuestion, Any], ...]:
-    """The group's questions, each with what comes out when the thing is done."""
+    """Return the group's questions, each with its computed answer."""
     return tuple((question, question.truth()) for question in QUESTIONS if question.group == params.group)
 
 
@@ -64,8 +64,8 @@ def page() -> None:
     page_parts.sources_fold(PAGE)
 
 
-def _question(number: int, question: HomeworkQuestion, truth: Any, known: dict[str, str]) -> bool:
-    """One card; whether the answer in it is right."""
+def _question(number: int, question: HomeworkQuestion, truth: Any, titles: dict[str, str]) -> bool:
+    """Draw one card; return whether the answer in it is right."""
     name = f"{SLUG}{question.key}"
     with st.container(border=True, gap="small", key=f"homework-{question.key}"):
         st.markdown(f"**{number}.** {literal(question.text)}")
@@ -78,8 +78,8 @@ def _question(number: int, question: HomeworkQuestion, truth: Any, known: dict[s
         verdict, correct = _verdict(question, answer, truth)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.text(verdict)
-            if answer and question.page in known:
-                links.page_link(question.page, f"See it: {literal(known[question.page])}")
+            if answer and question.page in titles:
+                links.page_link(question.page, f"See it: {literal(titles[question.page])}")
         if answer and not correct and state.read(f"{name}.shown", False, state.yes_or_no):
             st.text(answer_text(question, truth))
         elif answer and not correct:

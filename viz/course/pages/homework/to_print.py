@@ -27,7 +27,7 @@ button:hover, button:focus-visible { color: var(--st-primary-color); border-colo
 
 
 def show(slug: str) -> None:
-    """The picker, the buttons, and the sheet, which has its own button for the print dialogue."""
+    """Draw the controls, the buttons, and the sheet, which has its own button for the print dialogue."""
     st.markdown(
         "Small numbers to work through by hand; where an exercise names a model, they are that model's. "
         "A sheet has a number, and the same number gives everybody the same questions."

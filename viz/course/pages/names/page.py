@@ -1,4 +1,4 @@
-"""Names: what every tensor, axis, symbol and letter is called here and in the documents; one box searches them all."""
+"""Names: tensors, axes, symbols and letters, with their meaning here and in the sources; one box searches them all."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ MOST = 15  # entries of a section that a search shows
 
 @dataclass(frozen=True)
 class Params:
-    """What the visitor looks for; empty shows the sections."""
+    """Settings: the search text; empty shows the sections."""
 
     find: str = ""
 
 
 def compute(params: Params = Params()) -> tuple[tuple[Section, tuple[Line, ...]], ...]:
-    """The sections that have an entry with every word of the search, each with those entries."""
-    found = ((section, section.found(params.find)) for section in sections.sections())
+    """Return the sections that have an entry with every word of the search, each with those entries."""
+    found = ((section, section.matches(params.find)) for section in sections.sections())
     return tuple((section, lines) for section, lines in found if lines)
 
 
 def page() -> None:
-    """A search box, one equation to touch, and the sections closed; while one searches, what was found."""
+    """Draw a search box, one clickable equation and the closed sections; during a search, its results."""
     page_parts.title(PAGE, lesson_only=True)
     params = Params(
         controls.text(
@@ -51,7 +51,7 @@ def page() -> None:
         ).strip()
     )
     if params.find:
-        _found(params)
+        _draw_results(params)
         return
     equations.show("self.matrix", "names.")
     for section, lines in compute(params):
@@ -69,8 +69,8 @@ def _many(section: Section) -> str:
     )
 
 
-def _found(params: Params) -> None:
-    """Everything that holds the words, section by section."""
+def _draw_results(params: Params) -> None:
+    """Draw all entries that contain the words, section by section."""
     groups = compute(params)
     total = sum(len(lines) for _, lines in groups)
     page_parts.summary(
@@ -94,26 +94,26 @@ def _section(section: Section, lines: tuple[Line, ...]) -> None:
 
 
 def _letters(lines: tuple[Line, ...]) -> None:
-    """A card for each letter, two side by side."""
+    """Draw a card for each letter, two side by side."""
     columns = st.columns(2, gap="medium")
     for place, letter in enumerate(dict.fromkeys(line.head for line in lines)):
         with columns[place % 2], st.container(border=True, gap="small"):
             st.header(f"*{letter}*", anchor=False)
             for line in lines:
                 if line.head == letter:
-                    st.markdown(f"{literal(line.says)}  \n:gray[:small[{literal(line.aside)}]]")
+                    st.markdown(f"{literal(line.says)}  \n:gray[:small[{literal(line.note)}]]")
 
 
 def _dense(lines: tuple[Line, ...]) -> None:
-    """One paragraph an entry: symbol or name, what is said of it, a quiet last word."""
+    """Draw one paragraph per entry: symbol or name, its meaning, a small note."""
     with st.container(border=True, gap="small"):
         for line in lines:
             first = f"${line.symbol}$" if line.symbol else f"**{literal(line.head)}.**"
-            st.markdown(f"{first}   {literal(line.says)} :gray[:small[{literal(line.aside)}]]")
+            st.markdown(f"{first}   {literal(line.says)} :gray[:small[{literal(line.note)}]]")
 
 
 def _lines(lines: tuple[Line, ...]) -> None:
-    """One row an entry; on a phone name and symbol stand above the sentence."""
+    """Draw one row per entry; on a phone name and symbol are above the sentence."""
     titles = {entry.slug: entry.info.title for entry in pages.discover()}
     with st.container(border=True, gap="small"):
         for line in lines:
@@ -126,8 +126,8 @@ def _lines(lines: tuple[Line, ...]) -> None:
                     st.markdown(f"${line.symbol}$", width=140)
                 with st.container(width=640, gap=None):
                     st.markdown(
-                        f"{literal(line.says)} :gray[:small[{literal(line.aside)}]]"
-                        if line.aside
+                        f"{literal(line.says)} :gray[:small[{literal(line.note)}]]"
+                        if line.note
                         else literal(line.says)
                     )
                     if line.near:

@@ -9,7 +9,7 @@ from core import glossary
 from core.glossary import Term
 from viz.course.equations import EQUATIONS, Equation, Sign
 from viz.course.kit import equation_view as equations
-from viz.course.pages.names import named
+from viz.course.pages.names import mentioned
 from viz.shell import pages
 
 EXPLAINED = ("surprisal", "cross_entropy", "perplexity", "bits_per_byte", "temperature")
@@ -18,22 +18,22 @@ EXPLAINED = ("surprisal", "cross_entropy", "perplexity", "bits_per_byte", "tempe
 
 @dataclass(frozen=True)
 class Line:
-    """One entry: what it is called, its symbol (LaTeX; "" for none), what is said of it, a quiet last word, the page nearest to it."""
+    """Entry: its name, its symbol (LaTeX; "" for none), its meaning, a small note, the page nearest to it."""
 
     head: str
     says: str
-    aside: str = ""
+    note: str = ""
     symbol: str = ""
     near: str = ""
     code: bool = False
 
     def holds(self, words: Iterable[str]) -> bool:
-        """Whether each of the words stands somewhere in the entry.
+        """Return whether each of the words occurs in the entry.
 
         >>> Line("ResNet", "Adds the input of a block to its output.").holds(["block", "resnet"])
         True
         """
-        text = f"{self.head} {self.symbol} {self.says} {self.aside}".lower()
+        text = f"{self.head} {self.symbol} {self.says} {self.note}".lower()
         return all(word.lower() in text for word in words)
 
 
@@ -47,13 +47,13 @@ class Section:
     lines: tuple[Line, ...]
     dense: bool = False
 
-    def found(self, query: str) -> tuple[Line, ...]:
-        """The lines that hold every word of the query."""
+    def matches(self, query: str) -> tuple[Line, ...]:
+        """Return the lines that contain every word of the query."""
         return tuple(line for line in self.lines if line.holds(query.split()))
 
 
 def sections() -> tuple[Section, ...]:
-    """All of them, in the order of the page."""
+    """Return all sections, in the order of the page."""
     return (
         Section(
             "letters",
@@ -91,13 +91,13 @@ def sections() -> tuple[Section, ...]:
             "named",
             "Models and methods that the sources only name",
             "The sources mention these and do not explain them. One line each, and the page of the atlas that is nearest.",
-            _named(named.NAMED),
+            _mentioned_names(mentioned.NAMED),
         ),
         Section(
             "later",
             "After the sources",
             "What leads from GPT-3 to the assistants of today. One line each, and the page of the atlas that is nearest.",
-            _named(named.LATER),
+            _mentioned_names(mentioned.LATER),
         ),
         Section(
             "tasks",
@@ -122,7 +122,7 @@ def _letters() -> tuple[Line, ...]:
 
 
 def _symbols() -> tuple[Line, ...]:
-    """Each symbol with each of its meanings once, and the equations that use it so."""
+    """Return each symbol with each of its meanings once, and the equations that use it with that meaning."""
     found: dict[tuple[str, Sign], list[Equation]] = {}
     for equation in EQUATIONS.values():
         for name, sign in equation.signs.items():
@@ -146,7 +146,7 @@ def _shape(sign: Sign) -> str:
 
 
 def latex(name: str) -> str:
-    r"""A symbol's name as LaTeX.
+    r"""Convert a symbol's name to LaTeX.
 
     >>> latex("htilde_t"), latex("alpha_t,i"), latex("W_enc"), latex("Z''_t")
     ('\\tilde{h}_{t}', '\\alpha_{t,i}', 'W_{\\mathrm{enc}}', "Z''_{t}")
@@ -171,7 +171,7 @@ def latex(name: str) -> str:
 def _bridges() -> tuple[Line, ...]:
     return tuple(
         Line(row.thing, f"Columns: {row.columns}. Rows: {row.rows}.", f"Bridge: {row.bridge}")
-        for row in named.BRIDGES
+        for row in mentioned.BRIDGES
     )
 
 
@@ -194,7 +194,7 @@ def _entries(terms: tuple[Term, ...]) -> tuple[Line, ...]:
     )
 
 
-def _named(rows: tuple[named.Named, ...]) -> tuple[Line, ...]:
+def _mentioned_names(rows: tuple[mentioned.MentionedName, ...]) -> tuple[Line, ...]:
     there = {entry.slug for entry in pages.discover()}
     return tuple(
         Line(one.name, one.sentence, one.paper, near=next((slug for slug in one.near if slug in there), ""))
@@ -205,7 +205,7 @@ def _named(rows: tuple[named.Named, ...]) -> tuple[Line, ...]:
 def _tasks() -> tuple[Line, ...]:
     return tuple(
         Line(task.name, f"{task.does} Query: {task.query}. Key: {task.key}. Value: {task.value}.", task.paper)
-        for task in named.TASKS
+        for task in mentioned.TASKS
     )
 
 

@@ -50,7 +50,7 @@ CARDS = tuple(
 
 
 def compute(params: Params = Params()) -> tuple[Card, ...]:
-    """The cards in the order of the page."""
+    """Return the cards in the order of the page."""
     return CARDS
 
 

@@ -80,7 +80,7 @@ def one_word(params: Params, data: Layer) -> Folds:
             rf"\quad \textstyle\sum_j a_{{{i}j}} = {each.sum():.4f}"
             for h, each in enumerate(row_of_heads)
         ),
-        aside=lambda: deeper(params, data),
+        note_below=lambda: deeper(params, data),
     )
 
 
@@ -133,7 +133,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
             r"\mathrm{JSD}(a, b) = H\!\left(\tfrac{a + b}{2}\right) - \tfrac{1}{2}\left(H(a) + H(b)\right)",
             rf"\text{{the mean over all rows and pairs of heads: }} {mean:.3f} \text{{ bits}}",
         ),
-        aside=lambda: deeper(params, data),
+        note_below=lambda: deeper(params, data),
     )
 
 
@@ -187,7 +187,7 @@ def two_heads(params: Params, data: Layer) -> Folds:
             rf"\max_{{ij}} |A_{{ij}} - B_{{ij}}| = {float(np.abs(difference).max()):.4f}",
             r"\textstyle\sum_j (A_{ij} - B_{ij}) = 0 \text{ in every row: both add up to } 1",
         ),
-        aside=lambda: deeper(params, data),
+        note_below=lambda: deeper(params, data),
     )
 
 

@@ -97,7 +97,7 @@ def kinds(params: Params, data: Layer) -> Folds:
             r"\text{habit} = \text{the mean of } a_{ij} \text{ over all rows } i \text{ with a } j"
             r" \text{ of that kind}",
         ),
-        aside=lambda: deeper(params, data),
+        note_below=lambda: deeper(params, data),
     )
 
 
@@ -166,7 +166,7 @@ def ablation(params: Params, data: Layer) -> Folds:
                 for name, each in zip(columns, factors, strict=True)
             ),
         ),
-        aside=lambda: deeper(params, data),
+        note_below=lambda: deeper(params, data),
     )
 
 

@@ -57,7 +57,7 @@ def editor(params: Params, data: read.Head) -> Folds:
             "blind": int((~found.allowed.any(-1)).sum()),
         },
         change=lambda: params.show("masks", *numbers, *past, "everywhere"),
-        own=(
+        extra_folds=(
             ("A finite number instead of −∞", "finite", lambda: _finite(params, found)),
             ("A batch of two sentences", "batch", masks_batch.two_sentences),
         ),
@@ -68,9 +68,9 @@ def _masked_head(params: Params, head: read.Head) -> MaskedHead:
     """Return the run in question; a drawn mask comes with the named one that it started from."""
     numbers = ("radius", "n_global", "block", "count", "length", "padded", "past_only")
     of_mask = {name: getattr(params, name) for name in numbers}
-    recipe = masks.Recipe(masks_panels.named(params.kind), seed=params.draw, **of_mask)
+    recipe = masks.Recipe(masks_panels.base_kind(params.kind), seed=params.draw, **of_mask)
     n = len(engine_client.run(read.MODEL, params.own, keep=()).tokens)
-    drawn = masks_panels.drawn(recipe, n) if params.kind == masks_panels.OWN else None
+    drawn = masks_panels.hand_drawn_mask(recipe, n) if params.kind == masks_panels.CUSTOM else None
     return MaskedHead(params.own, head.layer, head.head, recipe, drawn, params.everywhere)
 
 
@@ -107,7 +107,7 @@ def sentence(data: Matrices, query: int, key: int) -> str:
 
 def _question(data: Matrices, query: int) -> None:
     """Ask where the weight of a word goes that is masked, with words of this run."""
-    told = masks.without_favourite(data.scores, data.allowed, query)
+    told = masks.mask_favourite(data.scores, data.allowed, query)
     if told is None:
         st.text("No row of this mask allows two words: choose a wider mask to get a question.")
         return

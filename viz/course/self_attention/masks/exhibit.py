@@ -38,7 +38,7 @@ EXHIBIT = Exhibit(
     Params,
     compute,
     (
-        Step(steps.leak, ("sees", "draw"), change=("digits",), alone=True, promises=promises.LEAK),
+        Step(steps.leak, ("sees", "draw"), change=("digits",), without_data=True, promises=promises.LEAK),
         Step(steps.prefix, ("text",), change=HEAD, promises=promises.PREFIX),
         Step(steps.mask, ("lifted", "text"), change=HEAD, promises=promises.MASK),
         Step(lines.lines, ("example",), change=HEAD, promises=promises.REMEMBER),

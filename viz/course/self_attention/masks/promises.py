@@ -107,7 +107,7 @@ def leaks_more(params: Params, data: Head) -> bool:
 def by_the_same_factor(params: Params, data: Head) -> bool:
     """Return whether the other weights of each row grow alike when its largest is masked."""
     found = read.matrices(MaskedHead(params.own, data.layer, data.head, masks.Recipe(params.kind)))
-    taken = masks.without_favourite(found.scores, found.allowed, len(found.tokens) - 1)
+    taken = masks.mask_favourite(found.scores, found.allowed, len(found.tokens) - 1)
     return taken is not None and taken.factor > 1.1 and abs(taken.after / taken.before - taken.factor) < 1e-6
 
 

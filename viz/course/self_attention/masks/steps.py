@@ -74,7 +74,7 @@ def leak(params: Params, _: object) -> Folds:
         known,
         {"masked.mask": {}},
         (rf"\text{{chance}} = \tfrac{{1}}{{{digits}}} = {1 / digits:.2f}",),
-        aside=lambda: _lifted_now(params.text),
+        note_below=lambda: _lifted_now(params.text),
     )
 
 

@@ -256,4 +256,4 @@ def _folds(
             "homework", "Both questions, with two more, on the homework page", icon=":material/arrow_forward:"
         )
 
-    return Folds(table, arrays, known=revealed, more=below, aside=homework)
+    return Folds(table, arrays, revealed=revealed, more=below, note_below=homework)

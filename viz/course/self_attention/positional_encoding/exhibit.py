@@ -18,13 +18,13 @@ def compute(params: Params) -> encoding.Data:
 
 def thumbnail() -> str:
     """Draw the four waves of d = 8 that are slow enough to be seen over 40 positions."""
-    return thumbs.curves(Formula(8, base=400.0).at(np.linspace(0, 40, 161))[:, :4].T)
+    return thumbs.curves(Formula(8, base=400.0).vectors_at(np.linspace(0, 40, 161))[:, :4].T)
 
 
 EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,
-    (Step(steps.vectors, alone=True, promises=promises.VECTORS),),
+    (Step(steps.vectors, without_data=True, promises=promises.VECTORS),),
     presets=tuple({field: getattr(preset, field) for field in OF_A_PRESET} for preset in PRESETS.values()),
 )

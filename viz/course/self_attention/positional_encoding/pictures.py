@@ -124,7 +124,7 @@ def sentence(position: int, data: Data) -> str:
         )
     if data.distance:
         steps = min(5, n - 1)
-        mean, low, high = next(iter(data.distance.values())).at(steps)
+        mean, low, high = next(iter(data.distance.values())).at_offset(steps)
         where = "at every position"
         if high - low >= 1e-9:
             where = f"from {number(low, 3)} to {number(high, 3)} by position"

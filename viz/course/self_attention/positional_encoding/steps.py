@@ -78,9 +78,11 @@ def vectors(params: Params, _: object) -> Folds:
         _lines(params),
         more=lambda: _worked(params, data),
         look=LOOKING[params.view],
-        aside=note_below,
+        note_below=note_below,
         change=lambda: _change(params),
-        own=(("Why not simply count? Four criteria, checked", "criteria", lambda: _criteria(params, data)),),
+        extra_folds=(
+            ("Why not simply count? Four criteria, checked", "criteria", lambda: _criteria(params, data)),
+        ),
     )
 
 

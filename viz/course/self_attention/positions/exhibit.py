@@ -30,13 +30,17 @@ EXHIBIT = Exhibit(
     Params,
     compute,
     (
-        Step(steps.guess, ("text",), alone=True, promises=promises.GUESS),
-        Step(steps.two_ideas, LENGTHS, alone=True, promises=promises.TWO_IDEAS),
+        Step(steps.guess, ("text",), without_data=True, promises=promises.GUESS),
+        Step(steps.two_ideas, LENGTHS, without_data=True, promises=promises.TWO_IDEAS),
         Step(steps.criteria, ("code",), change=LENGTHS, promises=promises.CRITERIA),
-        Step(steps.wave, ("position",), alone=True, promises=promises.WAVE),
-        Step(steps.table, ("table",), alone=True, promises=promises.TABLE),
+        Step(steps.wave, ("position",), without_data=True, promises=promises.WAVE),
+        Step(steps.table, ("table",), without_data=True, promises=promises.TABLE),
         Step(
-            position_ablation.ablation, ("model",), texts=("trained",), alone=True, promises=promises.ABLATION
+            position_ablation.ablation,
+            ("model",),
+            texts=("trained",),
+            without_data=True,
+            promises=promises.ABLATION,
         ),
     ),
     compute_fields=LENGTHS,

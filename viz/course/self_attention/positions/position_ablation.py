@@ -82,7 +82,7 @@ def ablation(params: Params, _: object) -> Folds:
         known,
         {"positions.add": {}},
         (r"\text{loss} = -\frac{1}{n} \sum_i \ln p_i",),
-        aside=lambda: _deeper(model, text),
+        note_below=lambda: _deeper(model, text),
     )
 
 

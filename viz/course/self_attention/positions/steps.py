@@ -66,7 +66,7 @@ def guess(params: Params, _: object) -> Folds:
         {"text": text, "first": first, "second": second},
         known,
         {"permutation.equivariant": {}, "positions.add": {}},
-        aside=formulas,
+        note_below=formulas,
     )
 
 
@@ -104,7 +104,7 @@ def two_ideas(params: Params, _: object) -> Folds:
         known,
         {"positions.add": {}},
         (rf"\frac{{1}}{{{short} - 1}} = {first:.4f}, \qquad \frac{{1}}{{{long} - 1}} = {step:.4f}",),
-        aside=formulas,
+        note_below=formulas,
     )
 
 
@@ -137,7 +137,7 @@ def criteria(params: Params, data: read.Verdicts) -> Folds:
         table,
         {"kept": kept.astype(float)},
         equations={"positions.sinusoid": {}},
-        aside=in_full,
+        note_below=in_full,
     )
 
 
@@ -148,7 +148,7 @@ def wave(params: Params, _: object) -> Folds:
         position_ideas.hands(formula, at),
         np.array([position_ideas.hands(formula, t) for t in range(RIM)]),
     )
-    turn, vector = np.degrees(position_ideas.hands(formula, 1)), formula.at(np.array([float(at)]))[0]
+    turn, vector = np.degrees(position_ideas.hands(formula, 1)), formula.vectors_at(np.array([float(at)]))[0]
     page_parts.show(
         plane.clocks(
             angles,
@@ -176,7 +176,7 @@ def wave(params: Params, _: object) -> Folds:
         columns,
         {"vector": vector, "angles": angles},
         equations={"positions.sinusoid": {"i": str(at), "d": str(2 * PAIRS)}, "positions.add": {}},
-        aside=formulas,
+        note_below=formulas,
     )
 
 
@@ -223,7 +223,7 @@ def table(params: Params, _: object) -> Folds:
             )
             for name, (_, part) in drawn.items()
         ),
-        aside=formulas,
+        note_below=formulas,
     )
 
 

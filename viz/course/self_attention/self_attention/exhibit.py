@@ -26,7 +26,7 @@ def compute(params: Params) -> Data:
     values = self_attention.word_vectors(example.words, params.d, params.lot) @ weights[2]
     scores = params.example_scores if len(params.example_scores) == len(example.words) else example.scores
     mixed = self_attention.mixed(scores, values, itself=params.own)
-    off, kernel = self_attention.off_torch(found), self_attention.kernel(found)
+    off, kernel = self_attention.torch_difference(found), self_attention.kernel(found)
     return Data(words, total, found, self_attention.as_printed(found), off, kernel, mixed, example)
 
 

@@ -17,18 +17,18 @@ SLUG = "complexity."
 LOT = SLUG + "lot"
 """How often this visitor measured at a width, and at which widths that is shown: of this visit, not of the
 link."""
-SHOWN = SLUG + "mine"
+WIDTHS_MEASURED_HERE = SLUG + "mine"
 MOST = 20
 COST = 12_000
 """One length is one job of about a quarter of a second: others come in between."""
 
 
 def measured(params: Params, data: Data) -> Folds:
-    """The recorded times, or the visitor's own; the button measures."""
+    """Draw the recorded times, or those measured on this server by the button."""
     width, lots = params.width, st.session_state.get(LOT, {})
-    mine = lots.get(width, 0) if width in st.session_state.get(SHOWN, ()) else 0
-    kept = maths.recorded()
-    rows = _own(width, mine) if mine else kept.of(width)
+    mine = lots.get(width, 0) if width in st.session_state.get(WIDTHS_MEASURED_HERE, ()) else 0
+    kept = maths.recorded_timings()
+    rows = _measure_here(width, mine) if mine else kept.of_width(width)
     where = "this server, just now" if mine else kept.machine
     n = [row.n for row in rows]
     lines = {
@@ -39,7 +39,7 @@ def measured(params: Params, data: Data) -> Folds:
     told = "; ".join(
         f"n = {row.n:,}: attention {1e3 * row.attention:.3g}, LSTM {1e3 * row.lstm:.3g}" for row in rows
     )
-    crossing = maths.crossing(width, whole=True)
+    crossing = maths.crossing(width, count_all=True)
     picture = over_length(
         lines,
         marked_length=None,
@@ -66,7 +66,7 @@ def measured(params: Params, data: Data) -> Folds:
             key=SLUG + "measure",
             type="primary",
             icon=":material/timer:",
-            on_click=_again,
+            on_click=_measure_again,
             args=(width,),
             disabled=lots.get(width, 0) >= MOST,
         )
@@ -85,14 +85,14 @@ def measured(params: Params, data: Data) -> Folds:
         ),
         {"n": n, "attention": [row.attention for row in rows], "lstm": [row.lstm for row in rows]},
         equations={
-            f"complexity.{name}": whole | {"C": f"{cost(last.n, width, whole=True).operations:,}"}
+            f"complexity.{name}": whole | {"C": f"{cost(last.n, width, count_all=True).operations:,}"}
             for name, cost in both.items()
         },
     )
 
 
-def _own(width: int, lot: int) -> tuple[maths.Timing, ...]:
-    """A measurement of one's own, one job a length."""
+def _measure_here(width: int, lot: int) -> tuple[maths.Timing, ...]:
+    """Measure both layers at all lengths on this server, one job per length."""
     who = engine_client.session()
     with engine_client.many() as submit:
         return tuple(
@@ -116,11 +116,11 @@ def _numbers(rows: tuple[maths.Timing, ...], width: int) -> str:
     )
 
 
-def _again(width: int) -> None:
+def _measure_again(width: int) -> None:
     lots = st.session_state.get(LOT, {})
     st.session_state[LOT] = lots | {width: min(MOST, lots.get(width, 0) + 1)}
-    st.session_state[SHOWN] = {*st.session_state.get(SHOWN, ()), width}
+    st.session_state[WIDTHS_MEASURED_HERE] = {*st.session_state.get(WIDTHS_MEASURED_HERE, ()), width}
 
 
 def _forget(width: int) -> None:
-    st.session_state[SHOWN] = {*st.session_state.get(SHOWN, ())} - {width}
+    st.session_state[WIDTHS_MEASURED_HERE] = {*st.session_state.get(WIDTHS_MEASURED_HERE, ())} - {width}

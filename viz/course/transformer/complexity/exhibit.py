@@ -1,4 +1,4 @@
-"""What a layer costs: self-attention against recurrence over length and width, by the table, counted, and measured."""
+"""Costs of a layer: self-attention against recurrence over length and width, by the table, counted, and measured."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from viz.course.transformer.complexity.params import N, Params
 
 
 def compute(params: Params) -> maths.Data:
-    """The table at the visitor's n and p, and over all lengths."""
+    """Compute both layers at the visitor's n and p, and over all lengths."""
     lengths = tuple(dict.fromkeys(int(n) for n in np.geomspace(N[0], N[-1], 60).round()))
-    return maths.compared(params.n, params.p, lengths, whole=params.whole)
+    return maths.compare(params.n, params.p, lengths, count_all=params.whole)
 
 
 def thumbnail() -> str:
-    """Both curves over the length, logarithmic: they cross at n = p."""
+    """Draw both cost curves over the length, logarithmic: they cross at n = p."""
     return thumbs.curves([np.log(np.array(values, float)) for values in compute(Params()).curves.values()])
 
 

@@ -1,9 +1,8 @@
-"""What a layer costs: self-attention against recurrence, counted over n words and width p, and measured.
+"""Costs of a layer: self-attention against recurrence, counted over n words and width p, and measured.
 
-Table 1 of Vaswani et al. 2017 (Ghojogh and Ghodsi 2020, section 3.4.2): a layer multiplies n^2 p against n
-p^2 times,
-needs 1 against n steps one after the other, and the longest way between two words is 1 against n. One layer,
-one text.
+Table 1 of Vaswani et al. 2017 (Ghojogh and Ghodsi 2020, section 3.4.2): self-attention takes n^2 p
+multiplications against n p^2 of recurrence, 1 sequential operation against n, and a maximum path length of 1 against n.
+All for one layer and one text.
 """
 
 from __future__ import annotations
@@ -48,42 +47,42 @@ class Cost:
     path: int
 
 
-def attention(n: int, p: int, *, whole: bool = False) -> Cost:
-    """Self-attention. The table counts the products of a query with every key, n^2 p.
+def attention(n: int, p: int, *, count_all: bool = False) -> Cost:
+    """Return the cost of self-attention. The table counts the products of a query with every key, n^2 p.
 
-    `whole` counts all multiplications: q, k, v and the merge, 4 n p^2, the scores and the mix of the values,
+    `count_all` counts all multiplications: q, k, v and the merge, 4 n p^2, the scores and the mix of the values,
     2 n^2 p.
 
-    >>> attention(50, 512), attention(50, 512, whole=True).operations
+    >>> attention(50, 512), attention(50, 512, count_all=True).operations
     (Cost(operations=1280000, steps=1, path=1), 54988800)
     """
-    return Cost(4 * n * p * p + 2 * n * n * p if whole else n * n * p, 1, 1)
+    return Cost(4 * n * p * p + 2 * n * n * p if count_all else n * n * p, 1, 1)
 
 
-def recurrence(n: int, p: int, *, whole: bool = False) -> Cost:
-    """A recurrent layer. The table counts the product of each state with the recurrent weights, n p^2.
+def recurrence(n: int, p: int, *, count_all: bool = False) -> Cost:
+    """Return the cost of a recurrent layer. The table counts the product of each state with the recurrent weights, n p^2.
 
-    `whole` counts all multiplications by a weight of an LSTM: four gates, each of input and state, 8 n p^2.
+    `count_all` counts all multiplications by a weight of an LSTM: four gates, each of input and state, 8 n p^2.
     The way from
     word 1 to word n leads over n - 1 states.
 
-    >>> recurrence(50, 512), recurrence(50, 512, whole=True).operations
+    >>> recurrence(50, 512), recurrence(50, 512, count_all=True).operations
     (Cost(operations=13107200, steps=50, path=49), 104857600)
     """
-    return Cost(8 * n * p * p if whole else n * p * p, n, n - 1)
+    return Cost(8 * n * p * p if count_all else n * p * p, n, n - 1)
 
 
-def crossing(p: int, *, whole: bool = False) -> int:
-    """The n at which both cost the same: p by the table, 2 p if everything is counted (against an LSTM).
+def crossing(p: int, *, count_all: bool = False) -> int:
+    """Return the n at which both cost the same: p by the table, 2 p if everything is counted (against an LSTM).
 
-    >>> [attention(n, 512, whole=w).operations == recurrence(n, 512, whole=w).operations for n, w in ((512, False), (1024, True))]
+    >>> [attention(n, 512, count_all=w).operations == recurrence(n, 512, count_all=w).operations for n, w in ((512, False), (1024, True))]
     [True, True]
     """
-    return 2 * p if whole else p
+    return 2 * p if count_all else p
 
 
 def score_bytes(n: int, heads: int = HEADS) -> int:
-    """The memory of a layer's score matrices: n^2 numbers for each head.
+    """Return the memory in bytes of a layer's score matrices: n^2 numbers for each head.
 
     >>> score_bytes(4096)
     536870912
@@ -92,7 +91,7 @@ def score_bytes(n: int, heads: int = HEADS) -> int:
 
 
 def state_bytes(n: int, p: int) -> int:
-    """The memory of the n states of a recurrent layer (and of what attention puts out): n p numbers.
+    """Return the memory in bytes of the n states of a recurrent layer (or of the outputs of attention): n p numbers.
 
     >>> state_bytes(4096, 512)
     8388608
@@ -101,7 +100,7 @@ def state_bytes(n: int, p: int) -> int:
 
 
 def times(ratio: float) -> str:
-    """How much cheaper (ratio above 1) or dearer self-attention is.
+    """Describe how much cheaper (ratio above 1) or more expensive self-attention is.
 
     >>> times(10.24), times(0.125), times(1.0)
     ('self-attention is 10 times cheaper', 'self-attention is 8 times more expensive', 'both the same')
@@ -126,13 +125,18 @@ class Data:
 BOTH: dict[str, Callable[..., Cost]] = {"self-attention": attention, "recurrence": recurrence}
 
 
-def compared(n: int, p: int, lengths: tuple[int, ...], *, whole: bool = False) -> Data:
-    """Both layers at n and p, and over all lengths."""
+def compare(n: int, p: int, lengths: tuple[int, ...], *, count_all: bool = False) -> Data:
+    """Compute the cost of both layers at n and p, and over all lengths."""
     curves = {
-        name: tuple(cost(each, p, whole=whole).operations for each in lengths) for name, cost in BOTH.items()
+        name: tuple(cost(each, p, count_all=count_all).operations for each in lengths)
+        for name, cost in BOTH.items()
     }
     return Data(
-        attention(n, p, whole=whole), recurrence(n, p, whole=whole), crossing(p, whole=whole), lengths, curves
+        attention(n, p, count_all=count_all),
+        recurrence(n, p, count_all=count_all),
+        crossing(p, count_all=count_all),
+        lengths,
+        curves,
     )
 
 
@@ -151,18 +155,17 @@ class Timing:
 
 @dataclass(frozen=True)
 class Recorded:
-    """Timings that were made before, and the machine on which."""
+    """Timings of an earlier run, and the machine that it ran on."""
 
     machine: str
     timings: tuple[Timing, ...]
 
-    def of(self, p: int) -> tuple[Timing, ...]:
+    def of_width(self, p: int) -> tuple[Timing, ...]:
         return tuple(row for row in self.timings if row.p == p)
 
 
 def measure(n: int, p: int, *, budget: float = 0.12) -> Timing:
-    """The fastest of several passes of each layer, within `budget` seconds a layer (one warm-up and one pass
-    at least).
+    """Time several passes of each layer and return the fastest, within `budget` seconds per layer (at least one warm-up and one pass).
 
     With one thread the seconds are those of this thread's processor, so that others on the machine do not
     count.
@@ -198,8 +201,8 @@ def _layers(p: int) -> tuple[Any, Any]:
         ).eval().requires_grad_(False)
 
 
-def recorded(folder: Path = RUN) -> Recorded:
-    """The run that was made before. Raises InputError where it is missing or cannot be read."""
+def recorded_timings(folder: Path = RUN) -> Recorded:
+    """Load the earlier run. Raises InputError where it is missing or cannot be read."""
     try:
         held = json_object(folder, LOG)
         rows = [

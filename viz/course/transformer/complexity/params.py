@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on costs."""
+"""Settings of the exhibit on costs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ P = (32, 64, 128, 256, 512, 768, 1024, 2048)
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: length and width, whether all multiplications count, the width that is measured."""
+    """Settings: length and width, whether all multiplications count, the measured width."""
 
     n: int = knob(50, select_slider("n, words in the text", N, "{:,}".format, width="stretch"))
     p: int = knob(512, select_slider("p, numbers per word", P, "{:,}".format, width="stretch"))

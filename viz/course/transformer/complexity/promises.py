@@ -1,4 +1,4 @@
-"""What the sentences of the exhibit on costs claim of its numbers."""
+"""Claims of the exhibit on costs about its numbers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Promises = Mapping[str, Callable[[Params, Data], bool]]
 def meet(params: Params, data: Data) -> bool:
     """Return whether attention multiplies less before the lines meet, more after, and the same there."""
     before, at, after = (
-        maths.recurrence(n, params.p, whole=params.whole).operations
-        / maths.attention(n, params.p, whole=params.whole).operations
+        maths.recurrence(n, params.p, count_all=params.whole).operations
+        / maths.attention(n, params.p, count_all=params.whole).operations
         for n in (data.crossing // 2, data.crossing, 2 * data.crossing)
     )
     return before > 1 == at > after
@@ -23,14 +23,14 @@ def meet(params: Params, data: Data) -> bool:
 
 def times_more(params: Params) -> float:
     """Return how many times longer the recorded LSTM takes at the shortest text than at the longest, beside attention."""
-    rows = maths.recorded().of(params.width)
+    rows = maths.recorded_timings().of_width(params.width)
     return (rows[0].lstm / rows[0].attention) / (rows[-1].lstm / rows[-1].attention)
 
 
 COUNT: Promises = {
     "attention multiplies less before the lines meet, and more after": meet,
     "against a plain recurrent layer, everything counted, attention multiplies more": lambda params, data: (
-        maths.attention(params.n, params.p, whole=True).operations > 2 * params.n * params.p**2
+        maths.attention(params.n, params.p, count_all=True).operations > 2 * params.n * params.p**2
     ),
 }
 TABLE: Promises = {

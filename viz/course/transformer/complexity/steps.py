@@ -19,7 +19,7 @@ LENGTHS = (50, 512, 4096)
 
 
 def count(params: Params, data: Data) -> Folds:
-    """Both curves; before the guess the axes alone."""
+    """Draw both cost curves; before the guess only the axes."""
     n, p = params.n, params.p
     ratio = data.recurrence.operations / data.attention.operations
     options = ("self-attention", "recurrence", "both the same")
@@ -70,7 +70,7 @@ def count(params: Params, data: Data) -> Folds:
     def rows() -> pd.DataFrame:
         lengths = (*LENGTHS, n)
         found = {
-            name: [cost(each, p, whole=params.whole).operations for each in lengths]
+            name: [cost(each, p, count_all=params.whole).operations for each in lengths]
             for name, cost in maths.BOTH.items()
         }
         return pd.DataFrame(found, index=[f"n = {each:,}" for each in lengths])
@@ -79,14 +79,14 @@ def count(params: Params, data: Data) -> Folds:
     return Folds(
         rows,
         {"n": data.lengths} | data.curves,
-        known=told,
+        revealed=told,
         equations=equations,
         latex=() if params.whole else (line,),
     )
 
 
 def table(params: Params, data: Data) -> Folds:
-    """Table 1 with this n and p in numbers."""
+    """Draw Table 1 with numbers for this n and p."""
     a, r = data.attention, data.recurrence
     formulas = ("4np² + 2n²p", "8np²") if params.whole else ("O(n² p)", "O(n p²)")
     rows = [
@@ -130,7 +130,7 @@ def table(params: Params, data: Data) -> Folds:
 
 
 def path(params: Params, data: Data) -> Folds:
-    """The chain against the one step."""
+    """Draw the chain of recurrent states against the one step of self-attention."""
     r = data.recurrence
     told = exhibit_parts.predict_number(
         SLUG + "steps",
@@ -172,14 +172,14 @@ def path(params: Params, data: Data) -> Folds:
     return Folds(
         frame,
         {"n": np.array(LENGTHS)},
-        known=told,
+        revealed=told,
         equations={"complexity.recurrence": {"n": f"{params.n:,}"}},
         latex=(chain,),
     )
 
 
 def memory(params: Params, data: Data) -> Folds:
-    """The bytes of all scores of a layer, and of the states."""
+    """Draw the bytes of all scores of a layer, and of its states."""
     n, p = params.n, params.p
     scores, states = maths.score_bytes(n), maths.state_bytes(n, p)
     kept = {

@@ -1,4 +1,4 @@
-"""Cross-attention: each word that is written asks the sentence that was read; and what padding must not change."""
+"""Cross-attention: each target word attends to the source sentence; and padding must not change anything."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from viz.widgets import input_hints
 
 
 def compute(params: Params) -> maths.Data:
-    """The sentence through the translator. Errors: InputError for more pieces than can be drawn."""
+    """Run the sentence through the translator. Errors: InputError for more tokens than can be drawn."""
     input_hints.check_length(MODEL, params.text, LONGEST)
     run = default().run(RunRequest(MODEL, params.text, keep=cross_shapes.KEEP))
-    return maths.read(run, *maths.chosen(params.layer, params.head))
+    return maths.read_run(run, *maths.resolve_head(params.layer, params.head))
 
 
 def thumbnail() -> str:
-    """The map of the sentence that the page opens with."""
+    """Draw the map of the sentence that the page opens with."""
     return thumbs.cells(compute(Params()).pattern)
 
 

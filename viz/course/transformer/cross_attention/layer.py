@@ -18,11 +18,11 @@ from viz.widgets import engine_client, exhibit_parts, page_parts
 
 
 def padding(params: Params, data: Data) -> Folds:
-    """The masks of a padded batch, and that other content on padded places changes nothing."""
+    """Draw the masks of a padded batch, with evidence that other content on padded positions changes nothing."""
     first, second, lot = params.first, params.second, params.draw
     _, proof = masks_batch.draw(first, second, SLUG + "batch", lot, across=4, height=220).split("\n")
     page_parts.summary(proof)
-    masks, change = masks_batch.found(first, second, lot)
+    masks, change = masks_batch.masks_and_change(first, second, lot)
     arrays = {leaf: getattr(masks, leaf) for leaf in ("source_padding", "target_padding", "causal", "union")}
     return Folds(
         lambda: pd.DataFrame(
@@ -32,13 +32,13 @@ def padding(params: Params, data: Data) -> Folds:
         equations={"masked.matrix": {}},
         latex=(
             rf"e^{{0}} = 1, \quad e^{{-\infty}} = 0: \qquad {change.with_mask:.1f} \text{{ with the masks, "
-            rf"}} {change.without:.2f} \text{{ without}}",
+            rf"}} {change.without_mask:.2f} \text{{ without}}",
         ),
     )
 
 
 def layer(params: Params, data: Data) -> Folds:
-    """Two maps of one decoder layer, and what its three sub-layers have learned in numbers."""
+    """Draw both maps of one decoder layer, and count the parameters of its three sub-layers."""
     ours, base = engine_client.submit(
         ("cross_attention.counts", data.run.model.name),
         lambda: (cross_shapes.counts(data.run.model), cross_shapes.counts()),
@@ -49,7 +49,7 @@ def layer(params: Params, data: Data) -> Folds:
         "Take cross-attention and its norm out of a decoder layer. How many parameters are left, compared "
         "with an encoder layer?",
         ("fewer", "exactly as many", "more"),
-        _beside(ours),
+        _compare_with_encoder(ours),
         f"{ours.decoder:,} − {ours.parts['cross-attention']:,} − {ours.parts['its norm']:,} = "
         f"{ours.without_cross:,}; the encoder layer has {ours.encoder:,}. The mask of the other "
         "self-attention has nothing to learn.",
@@ -57,7 +57,7 @@ def layer(params: Params, data: Data) -> Folds:
     own = data.run.attention("causal")
     pattern, allowed = own.weights[data.layer, data.head], own.allowed[data.layer, data.head]
     tokens = distinct(word.removeprefix(" ") or word for word in own.queries)
-    n, m = len(data.read), len(data.written)
+    n, m = len(data.source_tokens), len(data.target_tokens)
     left, right = st.columns(2, gap=exhibit_parts.column_gap("large"))
     with left:
         origin.tell_run(data.run, "causal", data.layer, data.head)
@@ -77,7 +77,7 @@ def layer(params: Params, data: Data) -> Folds:
         heatmap(
             data.pattern,
             tokens,
-            distinct(data.read),
+            distinct(data.source_tokens),
             key=SLUG + "layer.cross",
             title=f"2  cross-attention, {m} × {n}",
             numbers=m <= 9,
@@ -109,13 +109,13 @@ def layer(params: Params, data: Data) -> Folds:
             }
         ),
         {"self": np.asarray(pattern), "cross": data.pattern},
-        known=told,
+        revealed=told,
         equations={"masked.matrix": {}, "cross.matrix": {}},
         latex=(line,),
     )
 
 
-def _beside(found: cross_shapes.Counts) -> str:
-    if found.without_cross == found.encoder:
+def _compare_with_encoder(counts: cross_shapes.Counts) -> str:
+    if counts.without_cross == counts.encoder:
         return "exactly as many"
-    return "fewer" if found.without_cross < found.encoder else "more"
+    return "fewer" if counts.without_cross < counts.encoder else "more"

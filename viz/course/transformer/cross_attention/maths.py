@@ -1,4 +1,4 @@
-"""One translation: who reads whom, which head aligns best, and what an exchanged word moves."""
+"""One translation: its cross-attention, the head that aligns best, and the effect of an exchanged word."""
 
 from __future__ import annotations
 
@@ -24,45 +24,46 @@ class Data:
     """One translation: its run, the tokens on both sides, weights (layer head target source) with rows named by what they write."""
 
     run: Run
-    read: tuple[str, ...]
-    written: tuple[str, ...]
+    source_tokens: tuple[str, ...]
+    target_tokens: tuple[str, ...]
     weights: np.ndarray
     layer: int
     head: int
 
     @property
     def pattern(self) -> np.ndarray:
-        """The chosen head (target source)."""
+        """Return the weights of the chosen head (target source)."""
         return self.weights[self.layer, self.head]
 
     @property
     def texts(self) -> tuple[str, str]:
-        """Both sentences."""
+        """Return the source and the target sentence."""
         return self.run.source.text if self.run.source else "", self.run.target_text or ""
 
 
-def read(run: Run, layer: int, head: int) -> Data:
-    """What a run of the translator looks at in the source."""
+def read_run(run: Run, layer: int, head: int) -> Data:
+    """Read the cross-attention off a run of the translator."""
     found = run.attention("cross", writing=True)
     names = [tuple(word.removeprefix(" ") or word for word in side) for side in (found.keys, found.queries)]
     return Data(run, names[0], names[1], found.weights, layer, head)
 
 
 def opening() -> tuple[int, int]:
-    """Layer and head that look most, from each word they write, at those it translates: as measured on pairs that were set by hand."""
+    """Return layer and head of the best aligner: its target words attend most to the source words that they translate, on pairs set by
+    hand.
+    """
     found = shipped_habits(MODEL, "cross")
     return found.best_head_by_habit()["aligner"] if found else (0, 0)
 
 
-def chosen(layer: int, head: int) -> tuple[int, int]:
-    """Layer and head, the best aligning where none was chosen."""
+def resolve_head(layer: int, head: int) -> tuple[int, int]:
+    """Return layer and head, those of the best aligner where none was chosen."""
     best = opening()
     return best[0] if layer == BEST else layer, best[1] if head == BEST else head
 
 
 def sizes(m: int, n: int) -> tuple[str, ...]:
-    """Sizes that a map of m rows and n columns may be taken for: axes exchanged, one sentence only, END left
-    out or read as well.
+    """Return answer options for the shape of a map of m rows and n columns: axes exchanged, one sentence only, END left out or included.
 
     >>> sizes(8, 7), sizes(6, 6)
     (('7 × 7', '7 × 8', '8 × 7', '8 × 8'), ('5 × 6', '6 × 6', '6 × 7'))
@@ -71,18 +72,18 @@ def sizes(m: int, n: int) -> tuple[str, ...]:
     return tuple(f"{rows} × {columns}" for rows, columns in sorted(list(found)[:4]))
 
 
-def swapped(data: Data, side: str) -> tuple[np.ndarray, str, str]:
-    """The change of Q, K, V when the longest word of one side is exchanged for another of one piece."""
-    source, target, before, after = exchanged(data, side)
+def measure_exchange(data: Data, side: str) -> tuple[np.ndarray, str, str]:
+    """Measure the change of Q, K, V when the longest word of one side is exchanged for another of one token."""
+    source, target, before, after = exchange_token(data, side)
 
-    def through(source: str, target: str) -> Run:
+    def run_pair(source: str, target: str) -> Run:
         return default().run(RunRequest(data.run.model.name, source, target=target, keep=cross_shapes.KEEP))
 
-    return cross_shapes.moved(through(*data.texts), through(source, target)), before, after
+    return cross_shapes.largest_change(run_pair(*data.texts), run_pair(source, target)), before, after
 
 
-def exchanged(data: Data, side: str) -> tuple[str, str, str, str]:
-    """Both sentences with one piece of one side exchanged, that piece, and the one that came: as many pieces as before."""
+def exchange_token(data: Data, side: str) -> tuple[str, str, str, str]:
+    """Exchange one token of one side for another; return both sentences, the old and the new token. The number of tokens stays."""
     source, target = data.texts
     tokenizer = data.run.model.tokenizer
     text = source if side == "source" else target

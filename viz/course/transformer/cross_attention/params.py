@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on cross-attention."""
+"""Settings of the exhibit on cross-attention."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SIDES = {"source": "an English word", "target": "a Spanish word"}
 
 
 def _of_model(count: str) -> Callable[[str], int]:
-    """The rule of a layer or a head, of which the model has as many as its `count` says."""
+    """Return the parser for a layer or a head; `count` names the model's number of them."""
     return lambda raw: state.one_of((BEST, *range(getattr(default().open(MODEL).config, count))), BEST)(raw)
 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: the English sentence; layer and head; which side has a word exchanged; the batch with its padding."""
+    """Settings: the English sentence; layer and head; the side with an exchanged word; the padded batch."""
 
     text: str = knob(
         SENTENCES[0],

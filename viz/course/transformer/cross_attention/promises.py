@@ -1,4 +1,4 @@
-"""What the sentences of the exhibit on cross-attention claim of its run."""
+"""Claims of the exhibit on cross-attention about its run."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Promises = Mapping[str, Callable[[Params, Data], bool]]
 
 def shapes(params: Params, data: Data) -> bool:
     """Return whether queries have the rows of what is written, keys and values those of what was read."""
-    path, m, n = f"decoder.layer.{data.layer}.cross_attn", len(data.written), len(data.read)
+    path, m, n = f"decoder.layer.{data.layer}.cross_attn", len(data.target_tokens), len(data.source_tokens)
     rows = [data.run.trace[f"{path}.{leaf}"].shape[-2] for leaf in ("q", "k", "v", "heads")]
     return rows == [m, n, n, m]
 
 
 def notices(params: Params, data: Data) -> bool:
     """Return whether an exchanged source word moves K and V, not the first queries; a target word only queries."""
-    change, *_ = maths.swapped(data, params.side)
+    change, *_ = maths.measure_exchange(data, params.side)
     if params.side == "target":
         return bool((change[:, 0] > 0).all() and (change[:, 1:] == 0).all())
     return bool(change[0, 0] == 0 and (change[:, 1:] > 0).all() and (change[1:, 0] > 0).all())
@@ -34,9 +34,13 @@ def notices(params: Params, data: Data) -> bool:
 
 def asked_once(params: Params, data: Data) -> bool:
     """Return whether the source is computed at the first step only, and writing changes nothing."""
-    found = cross_shapes.written(data.run)
-    n = len(data.read)
-    return found.kept and found.source == (n, *(0,) * (len(data.written) - 1)) and found.gap < 1e-3
+    found = cross_shapes.decode_with_cache(data.run)
+    n = len(data.source_tokens)
+    return (
+        found.source_cached
+        and found.source == (n, *(0,) * (len(data.target_tokens) - 1))
+        and found.gap < 1e-3
+    )
 
 
 @cache
@@ -48,7 +52,7 @@ def padded(first: str, second: str, draw: int) -> Change:
 def keeps_padding_out(params: Params, _: Data) -> bool:
     """Return whether other content on the padding changes nothing with the masks, and much without."""
     change = padded(params.first, params.second, params.draw)
-    return change.with_mask == 0 and change.without > 0.1
+    return change.with_mask == 0 and change.without_mask > 0.1
 
 
 def same_layer(_: Params, data: Data) -> bool:
@@ -59,7 +63,7 @@ def same_layer(_: Params, data: Data) -> bool:
 
 TWO_AXES: Promises = {
     "at the opening the sentences have different lengths: the map is not a square": lambda params, data: (
-        params.text != SENTENCES[0] or len(data.written) != len(data.read)
+        params.text != SENTENCES[0] or len(data.target_tokens) != len(data.source_tokens)
     ),
     "every row sums to 1": lambda params, data: bool(np.abs(data.pattern.sum(1) - 1).max() < 1e-4),
     "half of the words and more have half of their attention on one word": lambda params, data: bool(

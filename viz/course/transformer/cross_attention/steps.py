@@ -1,4 +1,4 @@
-"""The steps of the exhibit on cross-attention: the map, who brings what, what a swapped word moves, what is kept."""
+"""Steps of the exhibit on cross-attention: the map, the sources of Q, K and V, the effect of a swapped word, the cache."""
 
 from __future__ import annotations
 
@@ -23,8 +23,12 @@ LEAVES = ("Q", "K", "V")
 
 
 def two_axes(params: Params, data: Data) -> Folds:
-    """The map of one head; before the guess only the two sentences."""
-    n, m, names = len(data.read), len(data.written), (distinct(data.read), distinct(data.written))
+    """Draw the map of one head; before the guess only the two sentences."""
+    n, m, names = (
+        len(data.source_tokens),
+        len(data.target_tokens),
+        (distinct(data.source_tokens), distinct(data.target_tokens)),
+    )
     told = exhibit_parts.predict(
         SLUG + "shape",
         f"{n} English tokens are read and {m} Spanish tokens written, END included. How many rows and columns does this head's map have?",
@@ -40,10 +44,10 @@ def two_axes(params: Params, data: Data) -> Folds:
     with left:
         words_view(
             pattern,
-            data.written,
-            data.read,
+            data.target_tokens,
+            data.source_tokens,
             key=f"{SLUG}words.{told}",
-            targets=[(word, i if told else -1) for i, word in enumerate(data.written)],
+            targets=[(word, i if told else -1) for i, word in enumerate(data.target_tokens)],
             allowed=None if told else np.zeros_like(pattern, dtype=bool),
             special=((m - 1,), ()),
             names=("read", "written"),
@@ -65,9 +69,9 @@ def two_axes(params: Params, data: Data) -> Folds:
         else:
             st.text("The map comes after your guess.")
     sharp = luong.crossing(pattern)
-    most = f"gives {percent(pattern[sharp].max())} of its attention to “{data.read[int(pattern[sharp].argmax())]}”"
+    most = f"gives {percent(pattern[sharp].max())} of its attention to “{data.source_tokens[int(pattern[sharp].argmax())]}”"
     st.text(
-        f"Writing “{data.written[sharp]}”, {head_name(data.layer, data.head)} {most}. {m} × {n} = {m * n} "
+        f"Writing “{data.target_tokens[sharp]}”, {head_name(data.layer, data.head)} {most}. {m} × {n} = {m * n} "
         "weights; each row sums to 1."
         if told
         else f"{n} English tokens were read and {m} Spanish ones written"
@@ -77,14 +81,14 @@ def two_axes(params: Params, data: Data) -> Folds:
     return Folds(
         lambda: pd.DataFrame(np.round(pattern, 4), index=names[1], columns=names[0]),
         {"weights": pattern},
-        known=told,
+        revealed=told,
         equations={"cross.matrix": {"p": str(data.run.model.config.d_head)}},
     )
 
 
 def who_asks(params: Params, data: Data) -> Folds:
-    """Boxes with the shapes of this run."""
-    config, n, m = data.run.model.config, len(data.read), len(data.written)
+    """Draw the sources of Q, K and V as boxes with the shapes of this run."""
+    config, n, m = data.run.model.config, len(data.source_tokens), len(data.target_tokens)
     path = f"decoder.layer.{data.layer}.cross_attn"
     shapes = {
         leaf: data.run.trace[f"{path}.{leaf}"].shape
@@ -115,10 +119,12 @@ def who_asks(params: Params, data: Data) -> Folds:
 
 
 def swap(params: Params, data: Data) -> Folds:
-    """One word exchanged on one side; which of Q, K and V move, layer by layer."""
+    """Exchange one word on one side and draw the change of Q, K and V, layer by layer."""
     side = params.side
     change, before, after = engine_client.submit(
-        ("cross_attention.swap", data.texts[0], side), lambda: maths.swapped(data, side), 40 * len(data.read)
+        ("cross_attention.swap", data.texts[0], side),
+        lambda: maths.measure_exchange(data, side),
+        40 * len(data.source_tokens),
     )
     still = [name for name, value in zip(LEAVES, change[0], strict=True) if value == 0]
     answers = ("Q only", "K and V", "Q, K and V", "none of them")
@@ -146,7 +152,7 @@ def swap(params: Params, data: Data) -> Folds:
         if told
         else f"“{data.texts[0]}” and “{data.texts[1]}”; only “{before}” is exchanged."
     )
-    source, target, *_ = maths.exchanged(data, side)
+    source, target, *_ = maths.exchange_token(data, side)
     return Folds(
         lambda: pd.DataFrame(change, index=rows, columns=list(LEAVES)).round(4),
         {"change": change},
@@ -164,8 +170,8 @@ def _each(change: np.ndarray) -> str:
 
 
 def _sentences(data: Data, side: str) -> None:
-    """Both sentences, and the one with another word below its own."""
-    source, target, _, _ = maths.exchanged(data, side)
+    """Draw both sentences, each with its version after the exchange below."""
+    source, target, _, _ = maths.exchange_token(data, side)
     now = (("read", data.texts[0], source), ("written", data.texts[1], target))
     for column, (label, before, after) in zip(st.columns(2, gap="small"), now, strict=True):
         with column, st.container(border=True, gap=None, height="stretch"):
@@ -176,13 +182,13 @@ def _sentences(data: Data, side: str) -> None:
 
 
 def once(params: Params, data: Data) -> Folds:
-    """What each step of writing computes, and what the cache spares."""
+    """Draw the rows of keys that each decoding step computes, and the saving by the cache."""
     found = engine_client.submit(
         ("cross_attention.once", data.texts[0]),
-        lambda: cross_shapes.written(data.run),
-        60 * len(data.written),
+        lambda: cross_shapes.decode_with_cache(data.run),
+        60 * len(data.target_tokens),
     )
-    n, m = len(data.read), len(data.written)
+    n, m = len(data.source_tokens), len(data.target_tokens)
     told = exhibit_parts.predict_number(
         SLUG + "rows",
         f"{m} tokens are written, {n} were read. How many rows of keys does cross-attention compute in one "
@@ -193,41 +199,41 @@ def once(params: Params, data: Data) -> Folds:
         f"{n}, at the first step; the same arrays serve the other {m - 1}. Without the cache it would be {m} × {n} = {n * m}.",
         max(1, n // 4),
     )
-    source, anew = (found.source, found.anew) if told else ((0,) * m, ())
+    source, anew = (found.source, found.uncached_rows) if told else ((0,) * m, ())
     said = "Rows of the decoder's own words that each step computes; those of the source are shown after the guess."
     picture = charts.computed(
-        found.own, source, anew, distinct(data.written), height=exhibit_parts.by_mode(330, 410)
+        found.own_rows, source, anew, distinct(data.target_tokens), height=exhibit_parts.by_mode(330, 410)
     )
     page_parts.show(
         picture, SLUG + "once.picture", "Rows of keys and values computed at each step." if told else said
     )
-    total = sum(found.own) + sum(found.source)
+    total = sum(found.own_rows) + sum(found.source)
     st.text(
-        f"{sum(found.own)} rows for its own words and {sum(found.source)} for the source, {total} together; without the cache {sum(found.anew)}. The source's arrays were {'the same' if found.kept else 'others'} at "
+        f"{sum(found.own_rows)} rows for its own words and {sum(found.source)} for the source, {total} together; without the cache {sum(found.uncached_rows)}. The source's arrays were {'the same' if found.source_cached else 'others'} at "
         "every step."
         if told
         else "For its own words the decoder computes one new row per step. How many rows for the source?"
     )
     rows = {
-        "written": distinct(data.written),
-        "own": found.own,
+        "written": distinct(data.target_tokens),
+        "own": found.own_rows,
         "source": found.source,
-        "without the cache": found.anew,
+        "without the cache": found.uncached_rows,
     }
     return Folds(
         lambda: pd.DataFrame(rows),
-        {"own": found.own, "source": found.source},
-        known=told,
+        {"own": found.own_rows, "source": found.source},
+        revealed=told,
         equations={"cross.matrix": {}},
         latex=(
-            rf"{m} \cdot 1 + {n} = {total} \quad \text{{of}} \quad {sum(found.anew)}",
+            rf"{m} \cdot 1 + {n} = {total} \quad \text{{of}} \quad {sum(found.uncached_rows)}",
             rf"\text{{logits, with the cache and in one pass: }} \max |z - z'| = {found.gap:.1e}",
         ),
     )
 
 
 def choose() -> None:
-    """Layer and head; they open with those that align best, which is measured."""
+    """Draw the controls of layer and head; they open with the best aligner."""
     config, best = (
         default().open(MODEL).config,
         engine_client.submit("cross_attention.opening", maths.opening, 800),

@@ -13,9 +13,9 @@ from viz.widgets import input_hints
 
 
 def compute(params: Params) -> maths.Data:
-    """The sentence through one encoder. Raises InputError for more pieces than can be drawn."""
+    """Run the sentence through one encoder. Raises InputError for more tokens than can be drawn."""
     input_hints.check_length(params.model, params.text, LONGEST)
-    return maths.through(default().run(RunRequest(params.model, params.text)))
+    return maths.measure_run(default().run(RunRequest(params.model, params.text)))
 
 
 def arrive() -> None:
@@ -30,7 +30,7 @@ def arrive() -> None:
 
 
 def thumbnail() -> str:
-    """How alike the words of the opening sentence are after the last layer."""
+    """Draw the cosines of the words of the opening sentence after the last layer."""
     return thumbs.cells(maths.cosines(compute(Params()).states[-1]), centred=True)
 
 

@@ -1,4 +1,4 @@
-"""A stack of encoder layers read after each one: how a word changes, which words grow alike, and the stack as a loop."""
+"""A stack of encoder layers read after each one: change of a word, similarity of the words, and the stack as a loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = np.ndarray
 
 
 def blocks(model: Model) -> tuple[str, nn.ModuleList]:
-    """Where the encoder's layers are recorded ("encoder.layer", "layer") and the layers themselves.
+    """Return the trace path of the encoder's layers ("encoder.layer", "layer") and the layers themselves.
 
     Raises InputError for a model without an encoder of attention.
     """
@@ -35,12 +35,12 @@ def blocks(model: Model) -> tuple[str, nn.ModuleList]:
 
 
 def read(run: Run) -> TokenSequence:
-    """The sentence that the encoder reads."""
+    """Return the sentence that the encoder reads."""
     return run.source or run.side
 
 
 def hidden(run: Run) -> Array:
-    """(layer + 1, pos, d): the words before any layer and after each."""
+    """Return the vectors of the words before any layer and after each: (layer + 1, pos, d)."""
     home, layers = blocks(run.model)
     return np.stack(
         [run.trace[f"{home}.0.resid_in"], *(run.trace[f"{home}.{i}.resid_out"] for i in range(len(layers)))]
@@ -48,7 +48,7 @@ def hidden(run: Run) -> Array:
 
 
 def cosines(states: Array) -> Array:
-    """(pos, d) to (pos, pos): the cosine of each word with each; (layer, pos, d) gives one matrix a layer.
+    """Return the cosine of each word with each, (pos, d) to (pos, pos); (layer, pos, d) gives one matrix per layer.
 
     >>> cosines(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])).tolist()
     [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -59,20 +59,20 @@ def cosines(states: Array) -> Array:
 
 @dataclass(frozen=True)
 class Depth:
-    """By layer, 0 before any: `kept` (layer + 1, pos) is the cosine of a word with itself before the first
+    """By layer, 0 before any: `with_input` (layer + 1, pos) is the cosine of a word with itself before the first
     layer, `others`
     (layer + 1, pos) the mean cosine with the other words of the same layer; NaN for a lonely word."""
 
-    kept: Array
+    with_input: Array
     others: Array
 
 
 def over_depth(states: Array) -> Depth:
-    """How much of itself each word keeps and how alike the words become (Ethayarajh 2019, sections 3.2 and
-    4.1), from (layer + 1, pos, d).
+    """Measure each word's cosine with its input and with the other words (Ethayarajh 2019, sections 3.2 and 4.1), from (layer + 1, pos,
+    d).
 
     >>> found = over_depth(np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]))
-    >>> found.kept.round(3).tolist(), found.others.round(3).tolist()
+    >>> found.with_input.round(3).tolist(), found.others.round(3).tolist()
     ([[1.0, 1.0], [0.707, 0.707]], [[0.0, 0.0], [1.0, 1.0]])
     """
     rows, n = unit_rows(np.asarray(states, dtype=np.float64)), states.shape[1]
@@ -82,8 +82,8 @@ def over_depth(states: Array) -> Depth:
 
 
 def as_loop(run: Run) -> tuple[Array, float]:
-    """The stack as a plain loop over its layers, x <- layer(x), and the largest difference from what the run
-    recorded: (layer + 1, pos, d).
+    """Run the stack as a plain loop over its layers, x <- layer(x); return the states (layer + 1, pos, d) and the largest difference
+    from the recorded ones.
 
     Needs a run of one sentence without edits.
     """
@@ -112,8 +112,8 @@ class Data:
     off: float
 
 
-def through(run: Run) -> Data:
-    """All that is read off a run after each layer."""
+def measure_run(run: Run) -> Data:
+    """Compute all measures of a run after each layer."""
     states = hidden(run)
     words = distinct(token.removeprefix(" ") or token for token in read(run).tokens)
     return Data(run, tuple(words), states, over_depth(states), run.attention("self").weights, as_loop(run)[1])
@@ -128,7 +128,9 @@ class Stage:
 
 
 def stages(run: Run, layer: int, word: int) -> tuple[Stage, ...]:
-    """The way of one word through one layer, in the order of its network: norms before the sub-layers, or behind the sums."""
+    """Return the vectors of one word on its way through one layer, in the order of its network: norms before the sub-layers, or after
+    the sums.
+    """
     home, _ = blocks(run.model)
 
     def at(name: str, leaf: str) -> Stage:
@@ -142,11 +144,11 @@ def stages(run: Run, layer: int, word: int) -> tuple[Stage, ...]:
     return x, attention, first, one, network, Stage("+ feed-forward", one.vector + network.vector), two
 
 
-def counted(model: Model, layer: int = 0) -> dict[str, int]:
-    """The parameters of one layer by what they are, counted in the network.
+def count_parameters(model: Model, layer: int = 0) -> dict[str, int]:
+    """Count the parameters of one layer in the network, by matrix.
 
     >>> import core
-    >>> sum(counted(core.open_model("bert-mini")).values())
+    >>> sum(count_parameters(core.open_model("bert-mini")).values())
     789760
     """
     block: Any = blocks(model)[1][layer]
@@ -164,7 +166,7 @@ def counted(model: Model, layer: int = 0) -> dict[str, int]:
 
 
 def by_formula(d: int, d_ff: int) -> dict[str, int]:
-    """The same of a layer that is not here, d numbers a word and d_ff inner units.
+    """Compute the parameters of a layer of any size, d numbers per word and d_ff inner units, by matrix.
 
     >>> sum(by_formula(512, 2048).values())
     3152384

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on the encoder."""
+"""Settings of the exhibit on the encoder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHAPES = {"own": "This encoder", "base": "Base of 2017", "printed": "The same wi
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: the sentence, whose encoder reads it, whose sizes are counted; word, layer and N are the steps' own."""
+    """Settings: the sentence, the model whose encoder reads it, the sizes to count; the steps read word, layer and N themselves."""
 
     text: str = text(SENTENCES, LONGEST)
     model: str = knob(

@@ -1,4 +1,4 @@
-"""What the sentences of the exhibit on the encoder claim of its run."""
+"""Claims of the exhibit on the encoder about its run."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Promises = Mapping[str, Callable[[Params, Data], bool]]
 def drawn_together(params: Params, data: Data) -> bool:
     """Return whether the word of the question has another nearest word after the layers, much nearer than before."""
     first, last = maths.cosines(data.states[0]), maths.cosines(data.states[-1])
-    word = steps.drawn_to(first, last, steps.lettered(data))
+    word = steps.drawn_to(first, last, steps.word_positions(data))
     before, after = (steps.nearest(cosines, word) for cosines in (first, last))
     lead = np.sort(np.delete(last[word], word))
     return (
         before != after
         and last[word, after] - first[word, after] >= 0.3
         and lead[-1] - lead[-2] >= 0.02
-        and after in steps.lettered(data)
+        and after in steps.word_positions(data)
     )
 
 
 def adds_up(params: Params, data: Data) -> bool:
     """Return whether word and attention make the recorded sum, in every layer."""
     for layer in range(len(data.states) - 1):
-        by = {stage.name: stage.vector for stage in maths.stages(data.run, layer, steps.telling(data))}
+        by = {stage.name: stage.vector for stage in maths.stages(data.run, layer, steps.example_word(data))}
         if np.abs(by["x, the word"] + by["attention"] - by["x + attention"]).max() > 1e-4:
             return False
     return True
@@ -42,7 +42,7 @@ LAYER: Promises = {"word and attention make the recorded sum": adds_up}
 STACK: Promises = {
     "a plain loop over the layers gives the run": lambda params, data: data.off < 1e-4,
     "words leave what they were: their cosine with themselves falls": lambda params, data: bool(
-        data.depth.kept[-1].mean() < data.depth.kept[1].mean() - 0.1
+        data.depth.with_input[-1].mean() < data.depth.with_input[1].mean() - 0.1
     ),
 }
 MAPS: Promises = {
@@ -52,13 +52,13 @@ MAPS: Promises = {
 }
 DEPTH: Promises = {
     "words keep less of themselves from layer to layer, and become more alike": lambda params, data: bool(
-        data.depth.kept[-1].mean() < data.depth.kept[1].mean() - 0.2
+        data.depth.with_input[-1].mean() < data.depth.with_input[1].mean() - 0.2
         and data.depth.others[-1].mean() > data.depth.others[0].mean() + 0.2
     ),
 }
 COUNT: Promises = {
     "the formula gives what is counted in the network": lambda params, data: (
-        sum(maths.counted(data.run.model).values())
+        sum(maths.count_parameters(data.run.model).values())
         == sizes.encoder_layer(data.run.model.config.d_model, data.run.model.config.d_ff)
     ),
 }

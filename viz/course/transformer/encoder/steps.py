@@ -25,8 +25,8 @@ from viz.widgets import controls, exhibit_parts, page_parts
 SLUG = "encoder."
 
 
-def lettered(data: Data) -> list[int]:
-    """The places of the words, those of signs and marks left out."""
+def word_positions(data: Data) -> list[int]:
+    """Return the positions of the words, without those of special tokens and punctuation."""
     marks = set(data.run.model.tokenizer.special_tokens)
     return [
         i
@@ -35,9 +35,9 @@ def lettered(data: Data) -> list[int]:
     ] or [0]
 
 
-def telling(data: Data) -> int:
-    """The word to tell of: the one that changes most."""
-    return min(lettered(data), key=lambda i: float(data.depth.kept[-1, i]))
+def example_word(data: Data) -> int:
+    """Return the position of the example word: the one that changes most."""
+    return min(word_positions(data), key=lambda i: float(data.depth.with_input[-1, i]))
 
 
 def nearest(cosines: np.ndarray, word: int) -> int:
@@ -72,17 +72,17 @@ def drawn_to(first: np.ndarray, last: np.ndarray, rows: Sequence[int]) -> int:
 
 
 def word_of(data: Data) -> int:
-    """The word of the link, or the telling one."""
-    return state.read(f"{SLUG}word", telling(data), state.whole_number(0, len(data.words) - 1))
+    """Return the position of the word of the link, or of the example word."""
+    return state.read(f"{SLUG}word", example_word(data), state.whole_number(0, len(data.words) - 1))
 
 
 def _choose_word(data: Data) -> None:
     controls.pills(
-        "Word", range(len(data.words)), f"{SLUG}word", telling(data), lambda i: data.words[i], quiet=True
+        "Word", range(len(data.words)), f"{SLUG}word", example_word(data), lambda i: data.words[i], quiet=True
     )
 
 
-def _alike(data: Data, layer: int, key: str, height: int) -> None:
+def _draw_cosines(data: Data, layer: int, key: str, height: int) -> None:
     title = "Before any layer" if layer == 0 else f"After layer L{layer - 1}"
     heatmap(
         maths.cosines(data.states[layer]),
@@ -100,9 +100,9 @@ def _alike(data: Data, layer: int, key: str, height: int) -> None:
 
 
 def guess(params: Params, data: Data) -> Folds:
-    """How alike the words are before any layer and after the last; the second comes after the guess."""
+    """Draw the cosines of the words before any layer and after the last; the second map comes after the guess."""
     first, last = maths.cosines(data.states[0]), maths.cosines(data.states[-1])
-    word, said = drawn_to(first, last, lettered(data)), distinct(data.words)
+    word, said = drawn_to(first, last, word_positions(data)), distinct(data.words)
     others = [i for i in range(len(data.words)) if i != word]
     best, before = nearest(last, word), nearest(first, word)
     names = {said[i]: float(last[word, i]) for i in others} or [said[word]]
@@ -114,16 +114,16 @@ def guess(params: Params, data: Data) -> Folds:
         explanation=f"The cosine of “{said[word]}” and “{said[best]}” goes from {number(float(first[word, best]))} to "
         f"{number(float(last[word, best]))}."
         + (f" Before any layer the nearest was “{said[before]}”." if before != best else "")
-        + f" The cosine of “{said[word]}” with its own vector before any layer is {number(float(data.depth.kept[-1, word]))}.",
+        + f" The cosine of “{said[word]}” with its own vector before any layer is {number(float(data.depth.with_input[-1, word]))}.",
     )
     height = exhibit_parts.by_mode(300, 170)
     with present_layout.full_width():
         left, right = st.columns(2, gap="medium")
     with left:
-        _alike(data, 0, "before", height)
+        _draw_cosines(data, 0, "before", height)
     with right:
         if known:
-            _alike(data, len(data.states) - 1, "after", height)
+            _draw_cosines(data, len(data.states) - 1, "after", height)
         else:
             st.markdown(
                 f":gray[The same words after {len(data.states) - 1} layers are shown here after your guess.]"
@@ -142,7 +142,7 @@ def guess(params: Params, data: Data) -> Folds:
 
 
 def layer(params: Params, data: Data) -> Folds:
-    """One word on its way through one layer."""
+    """Draw the vector of one word after each part of one layer."""
     word = word_of(data)
     layers = range(len(data.states) - 1)  # those of this model, so the step draws their control
     layer = controls.segmented("Layer", layers, "layer", 0, lambda i: f"Layer L{i}", quiet=True)
@@ -170,7 +170,7 @@ def layer(params: Params, data: Data) -> Folds:
 
 
 def stack(params: Params, data: Data) -> Folds:
-    """The states of all words after so many layers, and how alike the words are there."""
+    """Draw the states of all words after N layers, and their cosines there."""
     n = len(data.states) - 1
     at = state.read(f"{SLUG}N", n, state.whole_number(0, n))
     room, values = exhibit_parts.presenting(), data.states[at]
@@ -184,10 +184,10 @@ def stack(params: Params, data: Data) -> Folds:
         picture = tensors([panel], height=300, room=room)
         page_parts.show(picture, f"{SLUG}states", "The states of all words as a heatmap.")
     with right:
-        _alike(data, at, "stack", 170 if room else 250)
+        _draw_cosines(data, at, "stack", 170 if room else 250)
     page_parts.summary(
         f"After {at} layers a word's cosine with its own vector before any layer is "
-        f"{number(float(data.depth.kept[at].mean()))} on average."
+        f"{number(float(data.depth.with_input[at].mean()))} on average."
     )
     controls.slider("N, number of layers applied", 0, n, f"{SLUG}N", n)  # up to the layers of this model
     return _folds(
@@ -197,7 +197,7 @@ def stack(params: Params, data: Data) -> Folds:
 
 
 def maps(params: Params, data: Data) -> Folds:
-    """All maps of the sentence, and the chosen one."""
+    """Draw the maps of all heads, and the chosen one."""
     layers, heads = data.weights.shape[:2]
     left, right = st.columns([3, 2], gap="medium")
     layer, head = layers - 1, 0
@@ -227,12 +227,12 @@ def maps(params: Params, data: Data) -> Folds:
 
 
 def depth(params: Params, data: Data) -> Folds:
-    """How much of itself each word keeps and how alike the words become, over the layers."""
+    """Draw each word's cosine with its input and with the other words, over the layers."""
     word, found = word_of(data), data.depth
-    curves = [("with itself before any layer", found.kept)]
+    curves = [("with itself before any layer", found.with_input)]
     if len(data.words) > 1:
         curves.append(("with the other words, mean", found.others))
-    names = ["before any", *(f"after L{i}" for i in range(len(found.kept) - 1))]
+    names = ["before any", *(f"after L{i}" for i in range(len(found.with_input) - 1))]
     lines = {
         (hue, f"{name}: {each}"): values[:, at]
         for hue, (name, values) in enumerate(curves)
@@ -250,7 +250,7 @@ def depth(params: Params, data: Data) -> Folds:
     page_parts.show(picture, f"{SLUG}depth", "Cosine of each word with itself and with the others, by layer.")
     told = "; ".join(
         f"{name} {number(float(kept[word]))} and {number(float(others[word]))}"
-        for name, kept, others in zip(names, found.kept, found.others, strict=True)
+        for name, kept, others in zip(names, found.with_input, found.others, strict=True)
     )
     page_parts.summary(f"“{data.words[word]}”, with itself and with the others: {told}.")
     _choose_word(data)
@@ -258,11 +258,11 @@ def depth(params: Params, data: Data) -> Folds:
 
 
 def count(params: Params, data: Data) -> Folds:
-    """The parameters of one layer, matrix by matrix."""
+    """Draw the parameters of one layer, matrix by matrix."""
     cfg, own = data.run.model.config, params.shape == "own"
     shapes = {"own": (cfg.d_model, cfg.d_ff, cfg.n_layers), "base": (512, 2048, 6), "printed": (512, 512, 6)}
     d, f, n = shapes[params.shape]
-    matrices = maths.counted(data.run.model) if own else maths.by_formula(d, f)
+    matrices = maths.count_parameters(data.run.model) if own else maths.by_formula(d, f)
     figure = marks.bars(pd.Series(matrices), title=f"One layer: d = {d}, {f:,} inner units")
     page_parts.show_large(figure, f"{SLUG}count", "Parameters of one layer, matrix by matrix.", 400)
     total, formula = sum(matrices.values()), sizes.encoder_layer(d, f)
@@ -273,16 +273,16 @@ def count(params: Params, data: Data) -> Folds:
     return _folds(data)
 
 
-def _folds(data: Data, known: bool = True, checks: str = "") -> Folds:
+def _folds(data: Data, revealed: bool = True, checks: str = "") -> Folds:
     return Folds(
         lambda: table(data),
         {
             "states": data.states,
-            "kept": data.depth.kept,
+            "kept": data.depth.with_input,
             "others": data.depth.others,
             "weights": data.weights,
         },
-        known=known,
+        revealed=revealed,
         equations={"residual.first": {}, "norm.apply": {}, "ffn.residual": {}, "ffn.inside": {}},
         latex=(
             r"\mathrm{layer} = \underbrace{4(d^2 + d)}_{\text{attention}} + \underbrace{2 d d_{ff} + d + "
@@ -307,10 +307,12 @@ def _counted(data: Data, checks: str) -> None:
 
 
 def table(data: Data) -> pd.DataFrame:
-    """Each word by layer: cosine with itself before any layer, mean cosine with the others."""
+    """Return a table of each word by layer: cosine with itself before any layer, mean cosine with the others."""
     names = ["before any", *(f"after L{i}" for i in range(len(data.states) - 1))]
     kept = pd.DataFrame(
-        np.round(data.depth.kept, 4), index=[f"itself, {name}" for name in names], columns=list(data.words)
+        np.round(data.depth.with_input, 4),
+        index=[f"itself, {name}" for name in names],
+        columns=list(data.words),
     )
     others = pd.DataFrame(
         np.round(data.depth.others, 4), index=[f"others, {name}" for name in names], columns=list(data.words)

@@ -1,4 +1,4 @@
-"""The feed-forward network: each word by itself through a wide hidden layer, and what its units do."""
+"""The feed-forward network: each word by itself through a wide hidden layer, and the role of its units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz.widgets import input_hints
 
 
 def compute(params: Params) -> maths.Inner:
-    """The network of the layer on every piece of the sentence. Errors: InputError for no piece, or more than can be drawn."""
+    """Run the network of the layer on every token of the sentence. Errors: InputError for no token, or more than can be drawn."""
     input_hints.check_length(params.model, params.text, LONGEST)
     source = default().open(params.model).spec.has_source
     more: dict[str, Any] = {"target": "."} if source else {}  # the source side does not depend on it
@@ -23,7 +23,7 @@ def compute(params: Params) -> maths.Inner:
 
 
 def thumbnail() -> str:
-    """Which of the first units fire for which words."""
+    """Draw the first units as a grid of active and inactive ones, by word."""
     return thumbs.cells(compute(Params()).fires[:8, :18].astype(float))
 
 
@@ -32,10 +32,10 @@ EXHIBIT = Exhibit(
     Params,
     compute,
     (
-        Step(steps.through, ("text",), promises=promises.THROUGH),
+        Step(steps.word_tiles, ("text",), promises=promises.TILES),
         Step(steps.activations, ("at",), texts=("text",), promises=promises.ACTIVATIONS),
         Step(steps.sentence, change=("model",), texts=("text",), promises=promises.SENTENCE),
-        Step(steps.alone, texts=("text",), promises=promises.ALONE),
+        Step(steps.one_word_negated, texts=("text",), promises=promises.NEGATED),
         Step(units.one_unit, texts=("text",), promises=promises.ONE_UNIT),
         Step(units.count, ("d_ff",), promises=promises.COUNT),
     ),

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on the feed-forward network."""
+"""Settings of the exhibit on the feed-forward network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HIDDEN = "Hidden width of the base model, $d_{ff}$ (its words have d = 512)"
 
 @dataclass(frozen=True)
 class Params(Knobs, OneWord):
-    """What the visitor chose: sentence, model, layer, word; the number on the curves; the width of the base model; the draw of directions."""
+    """Settings: sentence, model, layer, word; the input on the curves; the width of the base model; the seed of the directions."""
 
     text: str = text(SENTENCES, LONGEST)
     model: str = knob(MODELS[0], model_choice("Model", MODELS))

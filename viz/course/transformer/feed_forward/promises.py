@@ -1,4 +1,4 @@
-"""What the sentences of the exhibit on the feed-forward network claim of its runs."""
+"""Claims of the exhibit on the feed-forward network about its runs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ def on(params: Params, data: Inner) -> float:
     return float(data.fires[params.at_word(data.tokens)].mean())
 
 
-def moved(params: Params, data: Inner) -> tuple[int, int]:
-    """Return how many outputs of network and attention change when one word is turned round."""
-    found = maths.changed(default().open(params.model), params.at_layer, data, params.at_word(data.tokens))
+def count_changed(params: Params, data: Inner) -> tuple[int, int]:
+    """Return how many outputs of network and attention change when one word is negated."""
+    found = maths.negate_word(
+        default().open(params.model), params.at_layer, data, params.at_word(data.tokens)
+    )
     return int((found.network > 0).sum()), int((found.attention > 0).sum())
 
 
 def speaks(params: Params, data: Inner) -> bool:
     """Return whether the strongest unit of the word writes towards words, more than a random direction does."""
     unit = int(data.act[params.at_word(data.tokens)].argmax())
-    found = maths.written(default().open(params.model), params.at_layer, data, unit, lot=params.draw)
+    found = maths.unit_output(default().open(params.model), params.at_layer, data, unit, lot=params.draw)
     return found.nearest[0][1] > found.chance + 0.05
 
 
@@ -54,7 +56,7 @@ def bends(_: Params, __: Inner) -> bool:
     return steps.at_point(-1.0)["relu"] == 0 and abs(low + 0.75) < 0.05
 
 
-THROUGH: Promises = {
+TILES: Promises = {
     "a word switches on fewer units than random weights would": lambda params, data: on(params, data) < 0.45,
     "the hidden layer is four times as wide as a word": lambda params, data: (
         data.pre.shape[1] == 4 * data.into.shape[1]
@@ -69,9 +71,9 @@ SENTENCE: Promises = {
         np.ptp(data.fires.mean(1)) > 0.001 and 0 < data.dead < data.pre.shape[1]
     ),
 }
-ALONE: Promises = {
+NEGATED: Promises = {
     "one output of the network changes, and several of the attention": lambda params, data: (
-        moved(params, data)[0] == 1 and moved(params, data)[1] > 1
+        count_changed(params, data)[0] == 1 and count_changed(params, data)[1] > 1
     ),
 }
 ONE_UNIT: Promises = {

@@ -1,4 +1,4 @@
-"""The first four steps of the exhibit on the feed-forward network: through it, its bend, a sentence in it, one word alone in it."""
+"""The first four steps of the exhibit on the feed-forward network: its tiles, its nonlinearity, a sentence, one word alone."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ HOW_MANY = ("one: its own", "every one", "some, but not every one", "none")
 
 
 def pick_model(params: Params, data: Inner, *, word: bool = True) -> None:
-    """Which word, where the step has no pills for it; which trained model, and which of its layers."""
+    """Draw the controls of word (where the step has no pills for it), model and layer."""
     if word:
         params.pick_word(SLUG, data.tokens)
     params.show("feed_forward", "model")
     params.pick_layer(SLUG)
 
 
-def chosen(params: Params, data: Inner) -> dict[str, object]:
-    """What is filled into the lines of Python of every step."""
+def code_values(params: Params, data: Inner) -> dict[str, object]:
+    """Return the values for the placeholders in the code of every step."""
     target = ", target='.'" if default().open(params.model).spec.has_source else ""
     return {"target": target, "layer": params.at_layer, "word": params.at_word(data.tokens)}
 
 
-def through(params: Params, data: Inner) -> Folds:
-    """x, the hidden layer and what comes out, as tiles of one word; covered behind x until one guessed how many units fire."""
+def word_tiles(params: Params, data: Inner) -> Folds:
+    """Draw x, the hidden layer and the output as tiles of one word; everything after x is hidden until the guess of active units."""
     word = params.at_word(data.tokens)
     into, act, out = data.into[word], data.act[word], data.out[word]
     d, d_ff, token = len(into), len(act), names_of(data.tokens)[word]
@@ -83,7 +83,7 @@ def through(params: Params, data: Inner) -> Folds:
     return Folds(
         lambda: pd.DataFrame({"before the activation": data.pre[word], "after it": act}).rename_axis("unit"),
         {"into": into, "pre": data.pre[word], "act": act, "out": out},
-        chosen(params, data),
+        code_values(params, data),
         told,
         {"ffn.inside": {}, "ffn.residual": {}},
         (
@@ -97,12 +97,12 @@ def through(params: Params, data: Inner) -> Folds:
 
 
 def own_of(params: Params) -> str:
-    """The activation that the model was trained with."""
+    """Return the name of the activation that the model was trained with."""
     return str(default().open(params.model).config.activation)
 
 
 def at_point(x: float) -> dict[str, float]:
-    """What each activation makes of one number.
+    """Return the value of each activation at one number.
 
     >>> {name: round(value, 6) for name, value in at_point(-1.0).items()}
     {'relu': 0.0, 'gelu': -0.158655, 'gelu_tanh': -0.158808}
@@ -111,7 +111,7 @@ def at_point(x: float) -> dict[str, float]:
 
 
 def activations(params: Params, data: Inner) -> Folds:
-    """The three curves with the word's own units on the model's, and one number of the visitor on all."""
+    """Draw the three activation curves, with the word's units on the model's curve and the visitor's number on all."""
     word, own = params.at_word(data.tokens), own_of(params)
     x = np.linspace(-END, END, 241)
     curves = [
@@ -160,7 +160,7 @@ def activations(params: Params, data: Inner) -> Folds:
 
 
 def sentence(params: Params, data: Inner) -> Folds:
-    """The share of units that each word switches on, and how many units fire for how many words."""
+    """Draw the share of units that each word activates, and the number of units by how many words they fire for."""
     names, n, d_ff = names_of(data.tokens), len(data.tokens), data.pre.shape[1]
     share, counts = 100 * data.fires.mean(1), data.counts
     most, least = int(share.argmax()), int(share.argmin())
@@ -206,18 +206,18 @@ def sentence(params: Params, data: Inner) -> Folds:
             {"units on": data.fires.sum(1), "percent": share.round(2)}, index=names
         ).rename_axis("word"),
         {"fires": data.fires.astype(float), "counts": counts},
-        chosen(params, data),
+        code_values(params, data),
         equations={"ffn.inside": {}},
         latex=(line.replace(",", "{,}"),),
     )
 
 
-def alone(params: Params, data: Inner) -> Folds:
-    """How far each word's output moves when one word's input is turned round: in the network alone, and in the attention."""
+def one_word_negated(params: Params, data: Inner) -> Folds:
+    """Draw the change of each word's output when one word's input is negated: in the network alone, and in the attention."""
     word, names, n = params.at_word(data.tokens), names_of(data.tokens), len(data.tokens)
     key = ("feed_forward.alone", params.text, params.model, params.at_layer, word)
     far = engine_client.submit(
-        key, lambda: maths.changed(default().open(params.model), params.at_layer, data, word), 200
+        key, lambda: maths.negate_word(default().open(params.model), params.at_layer, data, word), 200
     )
     moved = {"network": int((far.network > 0).sum()), "attention": int((far.attention > 0).sum())}
     answer = (
@@ -273,7 +273,7 @@ def alone(params: Params, data: Inner) -> Folds:
             "word"
         ),
         {"attention": far.attention, "network": far.network},
-        chosen(params, data),
+        code_values(params, data),
         told,
         {"ffn.inside": {}},
         (line,),

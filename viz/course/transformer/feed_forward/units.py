@@ -1,4 +1,4 @@
-"""The last two steps of the exhibit on the feed-forward network: what one unit writes, and how many numbers were learned."""
+"""The last two steps of the exhibit on the feed-forward network: the output of one unit, and the number of parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz.course.exhibit import Folds
 from viz.course.transformer.feed_forward import maths
 from viz.course.transformer.feed_forward.maths import Inner
 from viz.course.transformer.feed_forward.params import Params
-from viz.course.transformer.feed_forward.steps import SLUG, chosen, pick_model
+from viz.course.transformer.feed_forward.steps import SLUG, code_values, pick_model
 from viz.course.transformer.one_word import names_of
 from viz.labels import list_values, percent, visible
 from viz.number_text import number
@@ -24,14 +24,14 @@ STRONGEST = 6
 
 
 def one_unit(params: Params, data: Inner) -> Folds:
-    """One of the word's strongest units: for which words it fires, and which words its output vector points to."""
+    """Draw one of the word's strongest units: its activation for each word, and the words that its output vector points to."""
     word, names = params.at_word(data.tokens), names_of(data.tokens)
     top = [int(unit) for unit in (-data.act[word]).argsort(kind="stable")[:STRONGEST]]
     unit = state.read(SLUG + "unit", top[0], state.one_of(top, top[0]))
     model = default().open(params.model)
     layer, lot = params.at_layer, params.draw
     key = ("feed_forward.unit", params.text, params.model, layer, unit, lot)
-    found = engine_client.submit(key, lambda: maths.written(model, layer, data, unit, lot=lot), 20_000)
+    found = engine_client.submit(key, lambda: maths.unit_output(model, layer, data, unit, lot=lot), 20_000)
     written = [visible(model.tokenizer.decode([row]).strip()) for row, _ in found.nearest]
     cosines = [max(cosine, 0.0) for _, cosine in found.nearest]
     rows = pd.Series([*cosines, found.chance], [*written, "best by chance"])
@@ -77,7 +77,7 @@ def one_unit(params: Params, data: Inner) -> Folds:
             {"token": written, "cosine": [round(cosine, 4) for _, cosine in found.nearest]}
         ).rename_axis("place"),
         {"share": found.share, "vector": found.vector},
-        chosen(params, data) | {"unit": unit},
+        code_values(params, data) | {"unit": unit},
         equations={"ffn.inside": {}},
         latex=(
             rf"\mathrm{{FFN}}(x) = b_2 + \sum_u a_u w_u, \quad a_{{{unit}}} = "
@@ -89,7 +89,7 @@ def one_unit(params: Params, data: Inner) -> Folds:
 
 
 def base_layer(d_ff: int) -> dict[str, int]:
-    """The numbers in an encoder layer of the paper's base model with another hidden width.
+    """Count the parameters of an encoder layer of the paper's base model with another hidden width.
 
     >>> sum(base_layer(2048).values()), sum(base_layer(512).values())
     (3152384, 1577984)
@@ -102,7 +102,7 @@ def base_layer(d_ff: int) -> dict[str, int]:
 
 
 def count(params: Params, data: Inner) -> Folds:
-    """The parameters of one layer: of the shipped model, counted, and of the base model for a chosen hidden width."""
+    """Draw the parameters of one layer: of the shipped model, counted, and of the base model for a chosen hidden width."""
     model = default().open(params.model)
     d, d_ff = model.config.d_model, model.config.d_ff
     counted, closed = maths.n_parameters(model, params.at_layer), maths.closed_form(d, d_ff)
@@ -124,7 +124,7 @@ def count(params: Params, data: Inner) -> Folds:
     return Folds(
         lambda: table.rename(lambda row: row.replace("\n", ": ")).rename_axis("one layer"),
         {part: table[part].to_numpy() for part in table.columns},
-        chosen(params, data) | {"d": d, "d_ff": d_ff},
+        code_values(params, data) | {"d": d, "d_ff": d_ff},
         equations={"ffn.inside": {}},
         latex=(
             r"W_1: d_{ff} \times d, \quad b_1: d_{ff}, \quad W_2: d \times d_{ff}, \quad b_2: d \qquad 2\, "

@@ -1,4 +1,4 @@
-"""Residual sums and layer norm: what a layer adds to a word, what happens without the sum, and where the norm may stand."""
+"""Residual sums and layer norm: a layer's addition to a word, a stack without the sums, and the order of sum and norm."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from viz.widgets import input_hints
 
 
 def compute(params: Params) -> residuals.Sum:
-    """The first sum of the layer for each piece of the sentence. Raises InputError for no piece, or more than can be drawn."""
+    """Compute the first sum of the layer for each token of the sentence. Raises InputError for no token, or more than can be drawn."""
     input_hints.check_length(params.model, params.text, LONGEST)
     run = default().run(RunRequest(params.model, params.text, keep=residuals.KEEP))
     return residuals.first_sum(run, params.at_layer)
 
 
 def thumbnail() -> str:
-    """What came in, what is added, and the sum: the first numbers of a word."""
+    """Draw the input, the addition and the sum: the first numbers of a word."""
     params = Params()
     found = compute(params)
     rows = np.stack([values[params.word, :14] for values in (found.before, found.added, found.after)])
@@ -32,7 +32,7 @@ def thumbnail() -> str:
 
 
 def _norm_controls(params: Params) -> Sequence[str]:
-    """Those of the norm, and the draw where the numbers are drawn."""
+    """Return the controls of the norm, with the seed for random numbers."""
     return ("gain", "bias", "printed", "numbers", *(("draw",) if params.numbers == "drawn" else ()))
 
 
@@ -42,7 +42,7 @@ EXHIBIT = Exhibit(
     compute,
     (
         Step(sums.add, ("text",), promises=promises.ADD),
-        Step(sums.without, ("residual", "size", "draw"), promises=promises.WITHOUT),
+        Step(sums.without_sums, ("residual", "size", "draw"), promises=promises.NO_SUMS),
         Step(sums.real, ("text",), promises=promises.REAL),
         Step(norms.norm, _norm_controls, texts=("text",), promises=promises.NORM),
         Step(norms.which_axis, ("axis", "push"), texts=("text",), promises=promises.WHICH_AXIS),

@@ -1,4 +1,4 @@
-"""Layer norm and batch norm, written out: which numbers are brought to mean 0 and variance 1, and by which deviation.
+"""Layer norm and batch norm, written out: the axis that gets mean 0 and variance 1, and the deviation used.
 
 A table x is (word, number). Layer norm looks along a row, batch norm down a column. Ba et al. 2016; Ghojogh and Ghodsi
 2020, Eqs. (24)-(26), where the deviation is printed without 1/H.
@@ -16,7 +16,7 @@ EPS = 1e-5
 
 
 def deviation(x: Array, *, printed: bool = False) -> Array:
-    """sigma of each row, (.., H) -> (.., 1): the root of the mean square distance from the mean; `printed`: of the sum.
+    """Return sigma of each row, (.., H) -> (.., 1): the root of the mean square distance from the mean; `printed`: of the sum.
 
     >>> x = np.array([1.0, 2.0, 3.0, 4.0])
     >>> round(float(deviation(x)[0] ** 2), 9), round(float(deviation(x, printed=True)[0] ** 2), 9)
@@ -29,7 +29,7 @@ def deviation(x: Array, *, printed: bool = False) -> Array:
 def layer_norm(
     x: Array, gain: Array | float = 1.0, bias: Array | float = 0.0, *, printed: bool = False, eps: float = EPS
 ) -> Array:
-    """g (x - mu) / sqrt(sigma^2 + eps) + b, each row by itself; `printed` without the 1/H under the root.
+    """Compute g (x - mu) / sqrt(sigma^2 + eps) + b, each row by itself; `printed` without the 1/H under the root.
 
     >>> layer_norm(np.array([[1.0, 3.0], [5.0, 5.0]]), eps=0.0 + 1e-30).tolist()
     [[-1.0, 1.0], [0.0, 0.0]]
@@ -39,7 +39,7 @@ def layer_norm(
 
 
 def batch_norm(table: Array, *, eps: float = EPS) -> Array:
-    """The same down each column: every number against the same number of the other words. (word, number) -> the same.
+    """Normalize each column: every number against the same number of the other words. (word, number) -> the same.
 
     >>> batch_norm(np.array([[1.0, 7.0], [3.0, 7.0]]), eps=1e-30).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
@@ -47,6 +47,6 @@ def batch_norm(table: Array, *, eps: float = EPS) -> Array:
     return layer_norm(table.T, eps=eps).T
 
 
-def moved(before: Array, after: Array) -> Array:
-    """How far each word's row moved: the largest change of one of its numbers. (word, number) twice -> (word,)."""
+def row_changes(before: Array, after: Array) -> Array:
+    """Return the largest change of one number in each word's row. (word, number) twice -> (word,)."""
     return np.abs(after - before).max(-1)

@@ -1,4 +1,4 @@
-"""The last three steps of the exhibit on residual and norm: one word normed, along which axis, and in which order with the sum."""
+"""The last three steps of the exhibit on residual and norm: the norm of one word, its axis, and its order with the sum."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz.course.exhibit import Folds
 from viz.course.transformer import depth, residuals
 from viz.course.transformer.residual_norm import maths
 from viz.course.transformer.residual_norm.charts import block, by_depth
-from viz.course.transformer.residual_norm.params import AXES, DRAWN, ORDERS, Params
+from viz.course.transformer.residual_norm.params import AXES, N_RANDOM, ORDERS, Params
 from viz.course.transformer.residual_norm.sums import (
     FIRST,
     LAYERS,
@@ -34,14 +34,14 @@ ROWS, COLUMNS = 8, 5
 
 
 def numbers_of(params: Params, data: Sum) -> np.ndarray:
-    """The numbers that are normed: the word's after the first sum, or drawn ones."""
+    """Return the numbers to normalise: the word's after the first sum, or random ones."""
     if params.numbers == "drawn":
-        return np.random.default_rng(params.draw).standard_normal(DRAWN) * 1.6 + 0.8
+        return np.random.default_rng(params.draw).standard_normal(N_RANDOM) * 1.6 + 0.8
     return data.after[params.at_word(data.tokens)].astype(np.float64)
 
 
 def norm(params: Params, data: Sum) -> Folds:
-    """One word before and behind layer norm, with g, b and either sigma."""
+    """Draw one word before and after layer norm, with g, b and either sigma."""
     x = numbers_of(params, data)
     h, sigma = len(x), float(maths.deviation(x, printed=params.printed)[0])
     plain, y = maths.layer_norm(x), maths.layer_norm(x, params.gain, params.bias, printed=params.printed)
@@ -116,7 +116,7 @@ def _lines(params: Params, data: Sum) -> str:
     if params.numbers == "drawn":
         return (
             "import numpy as np\n\n"
-            f"x = np.random.default_rng({params.draw}).standard_normal({DRAWN}) * 1.6 + 0.8"
+            f"x = np.random.default_rng({params.draw}).standard_normal({N_RANDOM}) * 1.6 + 0.8"
         )
     return (
         "import core\nfrom viz.course.transformer import residuals\n\n"
@@ -126,12 +126,12 @@ def _lines(params: Params, data: Sum) -> str:
 
 
 def rows_of(data: Sum) -> int:
-    """How many words the small table has: fewer before a room, whose cells are large."""
+    """Return the number of words in the small table: fewer in present mode, where cells are large."""
     return min(4 if exhibit_parts.presenting() else ROWS, len(data.tokens))
 
 
 def tables(data: Sum, word: int, push: float, rows: int = ROWS) -> dict[str, np.ndarray]:
-    """A corner of the sentence as a small table (word, number), the same with one number pushed, and both behind both norms."""
+    """Return a corner of the sentence as a small table (word, number), the same with one number changed, and both after both norms."""
     table = data.after[:rows, :COLUMNS].astype(np.float64)
     pushed = table.copy()
     pushed[word, 0] += push
@@ -143,7 +143,7 @@ def tables(data: Sum, word: int, push: float, rows: int = ROWS) -> dict[str, np.
 
 
 def which_axis(params: Params, data: Sum) -> Folds:
-    """The same small table behind layer norm or batch norm, and whom it moves when one number of one word is pushed."""
+    """Draw the small table after layer norm or batch norm, and the words that change when one number of one word is changed."""
     rows = rows_of(data)
     word = min(params.at_word(data.tokens), rows - 1)
     found = tables(data, word, params.push, rows)
@@ -163,7 +163,7 @@ def which_axis(params: Params, data: Sum) -> Folds:
     with right:
         title = f"After {AXES[params.axis].split(':')[0]}"
         heatmap(found[f"{params.axis} now"], names, across, key=SLUG + "after", title=title, **corner)
-    far = {name: maths.moved(found[f"{name} before"], found[f"{name} now"]) for name in AXES}
+    far = {name: maths.row_changes(found[f"{name} before"], found[f"{name} now"]) for name in AXES}
     count = {name: int((moved > 1e-9).sum()) for name, moved in far.items()}
     others = {name: float(np.delete(moved, word).max(initial=0)) for name, moved in far.items()}
     apart = float(np.abs(found["layer now"] - found["batch now"]).max())
@@ -195,7 +195,7 @@ def which_axis(params: Params, data: Sum) -> Folds:
 
 
 def by_order(size: float, lot: int = 0) -> dict[str, depth.Depths]:
-    """The drawn stack in each of the three orders."""
+    """Measure the random stack in each of the three orders."""
 
     def every() -> dict[str, depth.Depths]:
         return {
@@ -206,7 +206,7 @@ def by_order(size: float, lot: int = 0) -> dict[str, depth.Depths]:
 
 
 def orders(params: Params, data: Sum) -> Folds:
-    """The drawing of one order, and signal and gradient by depth of all three."""
+    """Draw one order of sum and norm, and signal and gradient by depth of all three."""
     found, formula, called = by_order(params.size, params.draw), ORDERS[params.order], CALLED[params.order]
     left, right = st.columns([2, 5], gap="medium")
     tall = exhibit_parts.by_mode(410, 270)
@@ -243,7 +243,7 @@ def orders(params: Params, data: Sum) -> Folds:
 
 
 def _trained(params: Params) -> str:
-    """What a trained model in that order does with the visitor's sentence."""
+    """Describe the signal of a trained model with that order on the visitor's sentence."""
     name = TRAINED.get(params.order)
     if name is None:
         return "No model here was trained in this order: every sub-layer adds equally much, however small the output of f is."

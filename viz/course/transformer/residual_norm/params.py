@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on residual and norm."""
+"""Settings of the exhibit on residual and norm."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ LONGEST = 32
 """Pieces of a sentence: each is a pill."""
 MODELS = ("gpt-mini", "translator-en-es", "bert-mini")
 SENTENCES: list[str] = data(__file__)["sentences"]
-DRAWN = 512
-NUMBERS = {"word": "the word's own", "drawn": f"{DRAWN} random numbers"}
+N_RANDOM = 512
+NUMBERS = {"word": "the word's own", "drawn": f"{N_RANDOM} random numbers"}
 AXES = {"layer": "layer norm: along a row", "batch": "batch norm: down a column"}
 ORDERS = {"post": "LN(x + f(x))", "pre": "x + f(LN(x))", "worded": "x + LN(f(x))"}
 
 
 @dataclass(frozen=True)
 class Params(Knobs, OneWord):
-    """What the visitor chose: sentence, model, layer, word; the size of sub-layers; g, b, sigma; the axis; the order; the draw."""
+    """Settings: sentence, model, layer, word; the size of sub-layers; g, b, sigma; the axis; the order; the seed."""
 
     text: str = text(SENTENCES, LONGEST)
     model: str = knob(MODELS[0], model_choice("Model", MODELS))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,8 @@ ON, OFF = "x + f(x), with sums", "f(x), without"
 SHOWN_AS = {"on": ON, "off": OFF}
 HUES = {ON: 0, OFF: 1}
 LENGTHS = ("less than half as long", "from half to 1½ times as long", "longer than that")
-LEAVES = ("signal", "gradient", "alike")
+MEASURES = {"signal": "signal", "gradient": "gradient", "alike": "mean_cosine"}
+"""Fields of `Depths` by their names in tables and archives."""
 FARES = (
     "about the same as before",
     "higher, but lower than for a uniform guess",
@@ -37,13 +38,13 @@ FARES = (
 
 
 def pick_model(params: Params) -> None:
-    """Which trained model, and which of its layers."""
+    """Draw the controls of the trained model and its layer."""
     params.show("residual_norm", "model")
     params.pick_layer(SLUG)
 
 
 def add(params: Params, data: Sum) -> Folds:
-    """x, what attention adds, and the sum, as bars of one word; what is added is covered until one guessed how long it is."""
+    """Draw x, the addition of attention and the sum, as bars of one word; the addition is hidden until its length is guessed."""
     word = params.at_word(data.tokens)
     x, z, y = data.before[word], data.added[word], data.after[word]
     long, more = (float(np.linalg.norm(v)) for v in (x, z))
@@ -107,7 +108,7 @@ def add(params: Params, data: Sum) -> Folds:
 
 
 def stacks(size: float, lot: int = 0) -> dict[str, depth.Depths]:
-    """The drawn stack with its sums and without."""
+    """Measure the random stack with its sums and without."""
 
     def both() -> dict[str, depth.Depths]:
         return {
@@ -118,8 +119,8 @@ def stacks(size: float, lot: int = 0) -> dict[str, depth.Depths]:
     return engine_client.submit(("residual_norm.stacks", size, lot), both, 20_000)
 
 
-def without(params: Params, data: Sum) -> Folds:
-    """Signal and gradient by depth in a drawn stack, with its sums and without."""
+def without_sums(params: Params, data: Sum) -> Folds:
+    """Draw signal and gradient by depth in a random stack, with its sums and without."""
     found, chosen = stacks(params.size, params.draw), SHOWN_AS[params.residual]
     panels = signal_and_gradient(found)
     picture = by_depth(
@@ -162,28 +163,32 @@ def without(params: Params, data: Sum) -> Folds:
     )
 
 
-def signal_and_gradient(found: Mapping[str, depth.Depths]) -> list[Panel]:
-    """Two panels by depth, a line for each stack."""
+def signal_and_gradient(depths: Mapping[str, depth.Depths]) -> list[Panel]:
+    """Return two panels by depth, with a line for each stack."""
     return [
-        Panel("Signal: root mean square", {name: d.signal for name, d in found.items()}),
-        Panel("Gradient: length", {name: d.gradient for name, d in found.items()}),
+        Panel("Signal: root mean square", {name: d.signal for name, d in depths.items()}),
+        Panel("Gradient: length", {name: d.gradient for name, d in depths.items()}),
     ]
 
 
 def columns(
-    found: Mapping[str, depth.Depths], between: str, leaves: Sequence[str] = LEAVES
+    depths: Mapping[str, depth.Depths], between: str, measures: Iterable[str] = MEASURES
 ) -> dict[str, np.ndarray]:
-    """What was measured by depth, named as "signal, with"."""
-    return {f"{leaf}{between}{name}": getattr(d, leaf) for name, d in found.items() for leaf in leaves}
+    """Return the measures by depth, named as "signal, with"."""
+    return {
+        f"{each}{between}{name}": getattr(d, MEASURES[each])
+        for name, d in depths.items()
+        for each in measures
+    }
 
 
 def real(params: Params, data: Sum) -> Folds:
-    """The trained model with its sums and without; without is covered until one guessed how it fares."""
+    """Draw the trained model with its sums and without; the second is hidden until its loss is guessed."""
     model = default().open(MODEL)
     found = {
         name: engine_client.submit(
             ("residual_norm.through", params.text, name),
-            lambda name=name: residuals.through(model, params.text, residual=name == ON),
+            lambda name=name: residuals.run_stream(model, params.text, residual=name == ON),
             8000,
         )
         for name in (ON, OFF)
@@ -202,7 +207,7 @@ def real(params: Params, data: Sum) -> Folds:
         alike = "How alike two words are"
     depths = {name: t.depths for name, t in found.items()}
     panels = [
-        Panel(alike, {name: d.alike for name, d in depths.items()}, (-0.1, 1.08)),
+        Panel(alike, {name: d.mean_cosine for name, d in depths.items()}, (-0.1, 1.08)),
         Panel(size, {name: d.signal for name, d in depths.items()}),
     ]
     picture = by_depth(
@@ -216,7 +221,7 @@ def real(params: Params, data: Sum) -> Folds:
     page_parts.show(
         picture, SLUG + "real", f"How alike words are and how large, by depth, in {MODEL}" + which
     )
-    ends = {name: d.alike[-1] for name, d in depths.items()}
+    ends = {name: d.mean_cosine[-1] for name, d in depths.items()}
     page_parts.summary(
         f"Without sums: {number(bare)} nats instead of {number(kept)}. After the last layer the mean "
         f"cosine of two words is {number(ends[OFF])}, with sums {number(ends[ON])}: the signal is still large, because every norm rescales it, but the words can no longer be distinguished."

@@ -1,4 +1,4 @@
-"""How a translator learns a pair, all places at once, and how it writes, one place after the other."""
+"""Training and inference of a translator: it learns a pair at all positions at once, and writes one token after the other."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> AtOnce:
-    """The pair through the shipped translator: all places at once, then one after the other."""
+    """Run the pair through the shipped translator: all positions at once, then one after the other."""
     return at_once(default().open(MODEL), params.text, params.spanish)
 
 
 def thumbnail() -> str:
-    """The loss of each place of the opening pair."""
+    """Draw the loss of each position of the opening pair."""
     found = compute(Params())
-    return thumbs.bars(found.losses, [token.removeprefix(" ") for token in found.wanted])
+    return thumbs.bars(found.losses, [token.removeprefix(" ") for token in found.target])
 
 
 EXHIBIT = Exhibit(

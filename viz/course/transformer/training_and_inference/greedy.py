@@ -23,14 +23,14 @@ ROOM = 10
 
 @dataclass(frozen=True)
 class Way:
-    """A text token by token: what was written, and P of each token behind those before it."""
+    """Text token by token: the tokens, and P of each token given those before it."""
 
     tokens: tuple[str, ...]
     p: tuple[float, ...]
 
     @property
     def products(self) -> tuple[float, ...]:
-        """The probability of the text so far, after each token.
+        """Return the probability of the text so far, after each token.
 
         >>> Way(("b", "b"), (0.4, 0.9)).products
         (0.4, 0.36000000000000004)
@@ -39,12 +39,12 @@ class Way:
 
     @property
     def total(self) -> float:
-        """The probability of the whole text."""
+        """Return the probability of the whole text."""
         return self.products[-1]
 
 
 def parting(one: Way, other: Way) -> int:
-    """The first place where they write something else; the length of the shorter one if they never do.
+    """Return the first position where two texts differ; the length of the shorter one if they never do.
 
     >>> parting(Way(("a", "b"), (0.5, 0.5)), Way(("a", "c"), (0.5, 0.4)))
     1
@@ -54,7 +54,7 @@ def parting(one: Way, other: Way) -> int:
 
 
 def on_paper() -> tuple[tuple[Way, Way], tuple[Way, ...]]:
-    """(greedy, best) on the tree .5 / .4 / .1, and all its nine sentences.
+    """Return (greedy, best) on the tree .5 / .4 / .1, and all its nine sentences.
 
     >>> (greedy, best), every = on_paper()
     >>> round(greedy.total, 2), round(best.total, 2), round(sum(way.total for way in every), 6)
@@ -73,7 +73,7 @@ def _sentence(ids: Words) -> Way:
 
 
 def by_model(model: Model, text: str, width: int = WIDTH) -> tuple[Way, Way]:
-    """What a translator writes greedily, and what a beam of this width finds (by the sum of ln p, no length penalty).
+    """Translate a text greedily, and by beam search of this width (by the sum of ln p, no length penalty).
 
     Raises InputError for an empty text or one the model cannot read.
     """

@@ -1,4 +1,4 @@
-"""One optimiser step by button: a private copy of the translator learns the pair, and what that does to each place."""
+"""One optimiser step by button: a private copy of the translator learns the pair, with the effect on each position."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.serving.engine import default
 from viz.course.exhibit import Folds
 from viz.course.transformer.training_and_inference.charts import learned_task
 from viz.course.transformer.training_and_inference.parallel_decoder import AtOnce
-from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named
+from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, as_words
 from viz.course.transformer.training_and_inference.teacher_forcing_steps import (
     MOST,
     RATES,
@@ -29,8 +29,8 @@ LITTLE = 0.2
 """Nats per token below which a pair is as good as learned: no position gains enough to ask which gains most."""
 
 
-def taken(params: Params, upto: int) -> tuple[Taught, ...]:
-    """The copy as shipped and after each step, each computed once; going on costs one step."""
+def copies_by_step(params: Params, upto: int) -> tuple[Taught, ...]:
+    """Return the copy as shipped and after each step; each is computed once, so a further step costs one step."""
     model = default().open(MODEL)
     key = ("training.taught", MODEL, params.text, params.spanish, params.rule, params.rate)
     cost = 8_000 * (2 if params.rule == "Adam" else 1)
@@ -49,12 +49,12 @@ def taken(params: Params, upto: int) -> tuple[Taught, ...]:
 
 
 def one_step(params: Params, data: AtOnce) -> Folds:
-    """The losses before and now, the curve, the button; a question before the first step."""
-    wanted, read = named(data.wanted), named(data.read)
-    found = taken(params, params.steps)
+    """Draw the losses before and now, the training curve and the button; ask a question before the first step."""
+    wanted, read = as_words(data.target), as_words(data.read)
+    found = copies_by_step(params, params.steps)
     now, first = found[-1], found[0]
     with st.container():
-        told = params.steps > 0 or first.loss < LITTLE or _asked(params, wanted)
+        told = params.steps > 0 or first.loss < LITTLE or _ask_largest_gain(params, wanted)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         page_parts.show_large(
@@ -89,7 +89,7 @@ def one_step(params: Params, data: AtOnce) -> Folds:
             on_click=_go,
             disabled=params.steps >= MOST,
         )
-        st.button("Begin again", key=SLUG + "again", on_click=_again, disabled=not params.steps)
+        st.button("Begin again", key=SLUG + "again", on_click=_start_again, disabled=not params.steps)
         params.show(SLUG.rstrip("."), "rule", "rate")
     frame = pd.DataFrame(
         {f"{place + 1}: {name}": [each.losses[place] for each in found] for place, name in enumerate(wanted)}
@@ -114,10 +114,10 @@ def one_step(params: Params, data: AtOnce) -> Folds:
     )
 
 
-def _asked(params: Params, wanted: list[str]) -> bool:
-    before, after = taken(params, 1)
+def _ask_largest_gain(params: Params, target: list[str]) -> bool:
+    before, after = copies_by_step(params, 1)
     gained = before.losses - after.losses
-    places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
+    places = [f"{i + 1}: {token}" for i, token in enumerate(target)]
     best = int(gained.argmax())
     return exhibit_parts.predict(
         SLUG + "gain",
@@ -128,8 +128,8 @@ def _asked(params: Params, wanted: list[str]) -> bool:
     )
 
 
-def _numbers(found: tuple[Taught, ...], n_weights: int) -> str:
-    first, now = found[0], found[-1]
+def _numbers(copies: tuple[Taught, ...], n_weights: int) -> str:
+    first, now = copies[0], copies[-1]
     if now.step == 0:
         return f"As shipped the model writes “{now.writes}”, and its loss on this pair is {number(now.loss, 3)} nats per token. The model has {n_weights:,} weights; a step changes all of them at once."
     return (
@@ -142,5 +142,5 @@ def _go() -> None:
     state.write(**{SLUG + "steps": min(MOST, state.read(SLUG + "steps", 0, state.whole_number(0, MOST)) + 1)})
 
 
-def _again() -> None:
+def _start_again() -> None:
     state.write(**{SLUG + "steps": None})

@@ -1,4 +1,4 @@
-"""Training sees all places of a target at once; use writes one after the other. The same scores, measured both ways."""
+"""Training processes all positions of a target at once, inference one after the other: the same logits, measured both ways."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ READS = 40
 
 @dataclass(frozen=True, eq=False)
 class AtOnce:
-    """One pair (source, target). `read` is the decoder's input, `wanted` the target: read[0] = START, read[t] = wanted[t - 1].
+    """One pair (source, target). `read` is the decoder's input, `target` its wanted output: read[0] = START, read[t] = target[t - 1].
 
     Shapes: ids (m,), logits and stepwise (m, vocab), losses, differences and unshifted (m,). `losses` are -ln P(y_t | y_<t, x)
-    of the one pass; `stepwise` are the scores token after token with keys and values kept; `unshifted` are the losses
-    of a decoder that is fed the target as it stands. `forcing` holds the same pair running free.
+    of the one pass; `stepwise` are the logits token after token with keys and values kept; `unshifted` are the losses
+    of a decoder that is fed the target without the shift. `forcing` compares the same pair under free running.
     """
 
     source: tuple[str, ...]
     read: tuple[str, ...]
-    wanted: tuple[str, ...]
+    target: tuple[str, ...]
     ids: NDArray[np.int64]
     logits: Array
     stepwise: Array
@@ -42,17 +42,17 @@ class AtOnce:
 
     @property
     def losses(self) -> Array:
-        """-ln P of each wanted token."""
+        """Return -ln P of each target token, in nats."""
         return losses(self.logits, self.ids)
 
     @property
     def differences(self) -> Array:
-        """The largest difference of a score between the two ways, place by place."""
+        """Return the largest difference of a logit between the two ways, by position."""
         return np.abs(self.logits - self.stepwise).max(1)
 
 
 def losses(logits: Array, ids: NDArray[np.int64]) -> Array:
-    """-log softmax(logits)[ids], place by place. Shapes: (m, vocab), (m,) -> (m,).
+    """Compute -log softmax(logits)[ids], by position. Shapes: (m, vocab), (m,) -> (m,).
 
     >>> losses(np.zeros((2, 4)), np.array([0, 3])).round(4).tolist()
     [1.3863, 1.3863]
@@ -64,7 +64,7 @@ def losses(logits: Array, ids: NDArray[np.int64]) -> Array:
 
 
 def shifted(ids: tuple[int, ...], start: int) -> tuple[int, ...]:
-    """The decoder's input for a target: START in front, the last token left out.
+    """Return the decoder's input for a target: START in front, the last token left out.
 
     >>> shifted((7, 8, 2), 1)
     (1, 7, 8)
@@ -73,7 +73,7 @@ def shifted(ids: tuple[int, ...], start: int) -> tuple[int, ...]:
 
 
 def at_once(model: Model, source: str, target: str) -> AtOnce:
-    """A pair of a translator, all places in one pass, then place by place. END is wanted at the end.
+    """Run a pair through a translator, all positions in one pass, then position by position. The target ends with END.
 
     Raises InputError: an empty source or target, one longer than this page draws, a model that translates nothing.
     """
@@ -102,7 +102,7 @@ def at_once(model: Model, source: str, target: str) -> AtOnce:
 
 
 def wanted_ids(model: Model, prompt: Prompt, target: str) -> tuple[int, ...]:
-    """The target's pieces and END. Raises InputError for none, and for more than are drawn here."""
+    """Return the target's tokens and END. Raises InputError for none, and for more than are drawn here."""
     ids = target_ids(model, prompt, target)
     if len(ids) >= LONGEST or len(prompt.source) > READS:
         raise InputError(
@@ -120,10 +120,10 @@ def _step_by_step(model: Model, prompt: Prompt, ids: tuple[int, ...]) -> Array:
 
 
 def _fed(model: Model, prompt: Prompt, ids: tuple[int, ...]) -> Array:
-    """The scores (m, vocab) of a decoder that reads exactly these tokens, no START before them."""
+    """Return the logits (m, vocab) of a decoder that reads exactly these tokens, no START before them."""
     return continuation_logits(model, replace(prompt, ids=ids[:1]), [ids[1:]])[0].numpy()
 
 
-def by_torch(found: AtOnce) -> float:
-    """The mean loss as PyTorch counts it: F.cross_entropy over the m places."""
-    return float(F.cross_entropy(torch.tensor(found.logits), torch.tensor(found.ids)))
+def by_torch(pair: AtOnce) -> float:
+    """Return the mean loss as PyTorch computes it: F.cross_entropy over the m positions."""
+    return float(F.cross_entropy(torch.tensor(pair.logits), torch.tensor(pair.ids)))

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on training and inference: a pair, which has a box for each language, the optimiser, its steps."""
+"""Settings of the exhibit on training and inference: a pair, with a box for each language, the optimiser, its steps."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ FACTORS = (0.25, 1.0, 4.0)
 _PILLS = SLUG + "pairs"
 
 
-def own(text: str) -> str:
-    """The target of a sentence that the visitor chose none for: ours, or what the model writes. Raises InputError for no text."""
+def default_target(text: str) -> str:
+    """Return the target of a sentence without a chosen one: ours, or the translation of the model. Raises InputError for no text."""
     return (
         next((target for source, target in PAIRS if source == text), None)
         or engine_client.run(MODEL, text, keep=()).target_text
@@ -33,10 +33,10 @@ def own(text: str) -> str:
 
 
 def _pair(name: str, start: str, params: Params, _: object) -> None:
-    """The pair that is learned: English, the wanted Spanish, and examples of both."""
+    """Draw the boxes of the pair to learn: English, the Spanish target, and examples of both."""
     text = params.text
     try:
-        wanted = own(text)
+        wanted = default_target(text)
     except InputError:  # told above, where the picture would be
         wanted = ""
     drops = (SLUG + "steps", SLUG + "passes", SLUG + "place")
@@ -66,13 +66,13 @@ def _pair(name: str, start: str, params: Params, _: object) -> None:
         format_func=lambda i: literal(" → ".join(PAIRS[i])),
         key=_PILLS,
         default=now,
-        on_change=_chosen,
+        on_change=_choose_pair,
         label_visibility="collapsed",
         wrap=True,
     )
 
 
-def _chosen() -> None:
+def _choose_pair() -> None:
     at = st.session_state.get(_PILLS)
     if at is not None:
         text, target = PAIRS[at]
@@ -82,18 +82,18 @@ def _chosen() -> None:
 
 
 def word(token: str) -> str:
-    """A piece as a word: its leading space left out, other white space visible."""
+    """Return a token as a word: its leading space left out, other white space visible."""
     return visible(token.removeprefix(" ") or token)
 
 
-def named(tokens: Sequence[str]) -> list[str]:
-    """Pieces as words."""
+def as_words(tokens: Sequence[str]) -> list[str]:
+    """Return tokens as words."""
     return [word(token) for token in tokens]
 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: the pair (`target` "" where he typed none), the optimiser's rule and rate, and the steps that were taken."""
+    """Settings: the pair (`target` is "" if none was typed), the optimiser and its learning rate, and the number of steps taken."""
 
     text: str = knob(PAIRS[0][0], Control(_pair, lambda opening: readable_part), link="text")
     target: str = knob("", url_only(readable_part), link="target")
@@ -104,5 +104,5 @@ class Params(Knobs):
 
     @property
     def spanish(self) -> str:
-        """What is wanted. Raises InputError for no text."""
-        return self.target or own(self.text)
+        """Return the target. Raises InputError for no text."""
+        return self.target or default_target(self.text)

@@ -1,4 +1,4 @@
-"""What the sentences of the exhibit on training and inference claim of its run."""
+"""Claims of the exhibit on training and inference about its run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lead(values: np.ndarray) -> float:
 
 def words(data: AtOnce) -> np.ndarray:
     """Return the losses of the positions that should predict a word."""
-    return data.losses[words_of(data.wanted)]
+    return data.losses[words_of(data.target)]
 
 
 def learns(params: Params, _: AtOnce) -> bool:
@@ -49,7 +49,7 @@ def greedy_misses(_: Params, __: AtOnce) -> bool:
 
 SHIFT: Promises = {
     "each position reads the word before the one that it should predict": lambda params, data: (
-        data.read[0] == "START" and data.read[1:] == data.wanted[:-1]
+        data.read[0] == "START" and data.read[1:] == data.target[:-1]
     ),
     "without the shift the loss is larger by one nat and more": lambda params, data: bool(
         data.unshifted.mean() > data.losses.mean() + 1

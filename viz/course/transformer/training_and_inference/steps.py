@@ -12,7 +12,7 @@ from core.serving.engine import default
 from viz.course.exhibit import Folds
 from viz.course.transformer.training_and_inference.charts import learned_task, teacher_forcing
 from viz.course.transformer.training_and_inference.parallel_decoder import AtOnce, by_torch, losses
-from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
+from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, as_words, word
 from viz.labels import list_values, percent
 from viz.number_text import number, tiny
 from viz.shell import links, present_layout
@@ -20,8 +20,8 @@ from viz.widgets import controls, exhibit_parts, page_parts
 
 
 def shift(params: Params, data: AtOnce) -> Folds:
-    """The two rows; before the guess the lower one is covered."""
-    read, wanted, m = named(data.read), named(data.wanted), len(data.wanted)
+    """Draw the target and the decoder input as two rows; before the guess the lower one is hidden."""
+    read, wanted, m = as_words(data.read), as_words(data.target), len(data.target)
     at = min(1, m - 1)
     answer = read[at]
     told = exhibit_parts.predict(
@@ -62,9 +62,9 @@ def shift(params: Params, data: AtOnce) -> Folds:
     )
 
 
-def _shift_numbers(data: AtOnce, moved: bool) -> str:
-    if moved:
-        return f"{len(data.wanted)} positions, {len(data.wanted)} predictions: the mean loss is {number(data.losses.mean(), 3)} nats per token."
+def _shift_numbers(data: AtOnce, shifted: bool) -> str:
+    if shifted:
+        return f"{len(data.target)} positions, {len(data.target)} predictions: the mean loss is {number(data.losses.mean(), 3)} nats per token."
     return (
         f"Now each position reads the very word that it should predict: copying would be enough, and nothing about translating would be learned. This decoder learned with the "
         f"shift; fed like this its loss is {number(data.unshifted.mean(), 2)} nats per token instead of {number(data.losses.mean(), 3)}."
@@ -82,10 +82,10 @@ def words_of(tokens: Sequence[str]) -> list[int]:
 
 
 def all_at_once(params: Params, data: AtOnce) -> Folds:
-    """The loss of every place, covered until the guess."""
-    wanted, m = named(data.wanted), len(data.wanted)
+    """Draw the loss of every position, hidden until the guess."""
+    wanted, m = as_words(data.target), len(data.target)
     places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
-    values, words = data.losses, words_of(data.wanted)
+    values, words = data.losses, words_of(data.target)
     most, least = (int(words[int(pick(values[words]))]) for pick in (np.argmax, np.argmin))
     told = exhibit_parts.predict(
         SLUG + "most",
@@ -95,7 +95,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
         f"The model gives “{wanted[most]}” {percent(np.exp(-values[most]))}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” gets {percent(np.exp(-values[least]))}.",
     )
     page_parts.show_large(
-        learned_task.losses(named(data.read), wanted, values if told else None),
+        learned_task.losses(as_words(data.read), wanted, values if told else None),
         SLUG + "once.picture",
         "The loss of each position"
         + (": " + list_values(zip(places, values, strict=True), "{:.3f}") if told else ", still covered")
@@ -111,7 +111,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
     )
     frame = pd.DataFrame(
         {
-            "reads": named(data.read),
+            "reads": as_words(data.read),
             "target": wanted,
             "probability": np.exp(-values).round(5),
             "loss": values.round(5),
@@ -135,7 +135,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
 
 def step_by_step(params: Params, data: AtOnce) -> Folds:
     """Pass after pass, and the same probability from the one pass."""
-    m = len(data.wanted)
+    m = len(data.target)
     one, step = (np.exp(-each) for each in (data.losses, losses(data.stepwise, data.ids)))
     picture, sentence = st.container(), st.container()
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
@@ -151,7 +151,7 @@ def step_by_step(params: Params, data: AtOnce) -> Folds:
         )
     with picture:
         page_parts.show_large(
-            teacher_forcing.passes(named(data.read), named(data.wanted), one, step, upto),
+            teacher_forcing.passes(as_words(data.read), as_words(data.target), one, step, upto),
             SLUG + "passes.picture",
             f"{upto} of {m} passes; after each the probability of the wanted token, from one pass and step by step.",
             290 if m <= teacher_forcing.WRAPPED else 370,
@@ -168,7 +168,7 @@ def step_by_step(params: Params, data: AtOnce) -> Folds:
         )
     frame = pd.DataFrame(
         {
-            "reads": named(data.read),
+            "reads": as_words(data.read),
             "P, one pass": one.round(6),
             "P, step by step": step.round(6),
             "largest difference of a logit": data.differences,

@@ -37,7 +37,7 @@ OTHERS = (
 
 @dataclass(frozen=True, eq=False)
 class Taught:
-    """The private copy after `step` steps: the loss of each place (m,), what it writes now, the mean loss of other pairs.
+    """Private copy after `step` steps: the loss of each position (m,), its translation now, the mean loss of other pairs.
 
     `changed` is how many of its weights are not those of the shipped model.
     """
@@ -50,12 +50,12 @@ class Taught:
 
     @property
     def loss(self) -> float:
-        """The mean over the places: what a step lowers."""
+        """Return the mean loss over the positions: the quantity that a step lowers."""
         return float(self.losses.mean())
 
 
 def teach(model: Model, source: str, target: str, rule: str = "SGD", rate: float = 1.0) -> Iterator[Taught]:
-    """The shipped weights (step 0), then the copy after each of `MOST` steps; equal arguments give equal steps.
+    """Yield the shipped weights (step 0), then the copy after each of `MOST` steps; equal arguments give equal steps.
 
         L = -1/m sum_t ln P(y_t | y_<t, x)      SGD: theta <- theta - eta dL/dtheta      Adam: Kingma and Ba 2015
 
@@ -87,7 +87,7 @@ def teach(model: Model, source: str, target: str, rule: str = "SGD", rate: float
 
 
 def held_bytes(model: Model, rule: str) -> int:
-    """What a copy, its gradients and its optimiser keep: 2 numbers a weight with SGD, 4 with Adam."""
+    """Return the bytes of a copy, its gradients and its optimiser state: 2 numbers per weight with SGD, 4 with Adam."""
     return 4 * model.n_parameters * (4 if rule == "Adam" else 2)
 
 
@@ -99,7 +99,7 @@ def _copy(model: Model) -> Any:
 
 
 def _step(pupil: _Pupil, weights: list[Tensor], eta: float, moments: Moments | None) -> None:
-    """theta <- theta - eta g, or what Adam makes of g; the modes end with it, whoever asked in whatever mode.
+    """Update the weights: theta <- theta - eta g, or Adam's direction in place of g. The gradient modes are restored afterwards.
 
     Written out: torch.optim takes seconds to import when it is first used. A test compares with it.
     """
@@ -112,18 +112,18 @@ def _step(pupil: _Pupil, weights: list[Tensor], eta: float, moments: Moments | N
 
 @dataclass(frozen=True, eq=False)
 class _Pupil:
-    """The copy, the pair it learns, and the model that it is a copy of."""
+    """Copy of a model, and the pair that it learns."""
 
     model: Model
     network: Any
     batch: Batch
-    wanted: Tensor
+    target: Tensor
     source: str
 
     def losses(self) -> Tensor:
-        """-ln P of each wanted token, (m,)."""
+        """Return -ln P of each target token, (m,)."""
         logits = self.network.logits(self.network(self.batch))
-        return F.cross_entropy(logits[0], self.wanted[0], reduction="none")
+        return F.cross_entropy(logits[0], self.target[0], reduction="none")
 
     def report(self, step: int) -> Taught:
         with torch.inference_mode():
@@ -140,7 +140,7 @@ class _Pupil:
             return Taught(step, found, self.model.tokenizer.decode(written), self._others(), changed)
 
     def _others(self) -> float:
-        """The mean loss of the pairs that are not learned, in one padded batch; padding does not count (ignore_index)."""
+        """Return the mean loss of the pairs that are not learned, in one padded batch; padding does not count (ignore_index)."""
         prompts = [
             (decoding_prompt(self.model, source), target)
             for source, target in OTHERS

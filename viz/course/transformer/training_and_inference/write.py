@@ -1,4 +1,4 @@
-"""The last layer and the choice of the word: scores to probabilities, and why the largest is not always best."""
+"""The last layer and the choice of the word: logits to probabilities, and a text more probable than the greedy one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz.course.exhibit import Folds
 from viz.course.transformer.training_and_inference import greedy
 from viz.course.transformer.training_and_inference.charts import learned_task
 from viz.course.transformer.training_and_inference.parallel_decoder import AtOnce
-from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
+from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, as_words, word
 from viz.exhibit_text import data
 from viz.labels import distinct, percent
 from viz.number_text import number
@@ -25,8 +25,8 @@ SENTENCES: list[str] = data(__file__)["sentences"]
 
 
 def last_layer(params: Params, data: AtOnce) -> Folds:
-    """The largest probabilities at one place, and all others together."""
-    labels = distinct(named(data.wanted))
+    """Draw the largest probabilities at one position, and all others together."""
+    labels = distinct(as_words(data.target))
     picture, sentence = st.container(), st.container()
     left, right = st.columns(2, gap="medium")
     with left:
@@ -79,7 +79,7 @@ def last_layer(params: Params, data: AtOnce) -> Folds:
 
 
 def not_always(params: Params, data: AtOnce) -> Folds:
-    """Greedy against the best, on paper or by the translator."""
+    """Draw greedy decoding against the best text, on paper or by the translator."""
     question, picture, sentence = st.container(), st.container(), st.container()
     where = controls.segmented("Where", tuple(WHERE), SLUG + "where", "paper", WHERE.__getitem__, quiet=True)
     with st.container():
@@ -102,7 +102,7 @@ def not_always(params: Params, data: AtOnce) -> Folds:
         )
         every = ()
     with question:
-        told = where == "model" or _which(every, first, best)
+        told = where == "model" or _ask_first_word(every, first, best)
     name = "best" if where == "paper" else f"beam of {greedy.WIDTH}"
     parting = greedy.parting(first, best)
     with picture:
@@ -145,7 +145,7 @@ def not_always(params: Params, data: AtOnce) -> Folds:
     )
 
 
-def _which(every: tuple[greedy.Way, ...], first: greedy.Way, best: greedy.Way) -> bool:
+def _ask_first_word(every: tuple[greedy.Way, ...], first: greedy.Way, best: greedy.Way) -> bool:
     tops: dict[str, greedy.Way] = {}
     for way in sorted(every, key=lambda way: way.total):
         tops[way.tokens[0]] = way

@@ -11,7 +11,7 @@ from viz.instruments.kit import origin
 
 
 def thumbnail() -> str:
-    """Where the last layer looks across in the sentence that the page opens with."""
+    """Draw the last cross-attention of the sentence that the page opens with."""
     run = compute(Params()).run
     return thumbs.cells(
         tensor_at(run, f"decoder.layer.{run.model.config.n_layers - 1}.cross_attn.pattern").mean(0)

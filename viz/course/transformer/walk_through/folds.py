@@ -1,4 +1,4 @@
-"""What every step of the map leaves for its folds: the equations of the box that is shown, every box as a table, lines of Python."""
+"""Folds of every step of the map: the equations of the selected box, a table of all boxes, Python code."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from viz.widgets import page_parts
 
 @dataclass(frozen=True, eq=False)
 class StepState:
-    """What the step showed, for the folds: the box, the row of the decoder, its stations, the sizes of the step that counts."""
+    """State of a step for its folds: the box, the row of the decoder, its stations, the sizes of the counting step."""
 
     step: int
     layer: int
     box: Box
     row: int
     way: tuple[Station, ...]
-    chosen: sizes.Sizes
+    sizes: sizes.Sizes
 
 
 EQUATIONS = {
@@ -43,9 +43,9 @@ EQUATIONS = {
 }
 
 
-def folds(data: Data, told: StepState, known: bool = True) -> Folds:
-    """The equations of the box that is shown, the count of the whole, every box as a table."""
-    chosen, by = told.chosen, sizes.counted(told.chosen)
+def folds(data: Data, step: StepState, revealed: bool = True) -> Folds:
+    """Return the folds: the equations of the selected box, the parameters of the whole, a table of all boxes."""
+    chosen, by = step.sizes, sizes.parameter_counts(step.sizes)
 
     def counted() -> None:
         page_parts.summary(
@@ -57,10 +57,10 @@ def folds(data: Data, told: StepState, known: bool = True) -> Folds:
 
     return Folds(
         lambda: table(data),
-        lambda: arrays(data, told),
-        {"box": told.box.name, "gives": told.box.gives, "row": told.row},
-        known,
-        {key: {} for key in EQUATIONS[inside.kind(told.box)]},
+        lambda: arrays(data, step),
+        {"box": step.box.name, "gives": step.box.gives, "row": step.row},
+        revealed,
+        {key: {} for key in EQUATIONS[inside.kind(step.box)]},
         (
             r"V d + N\,(\underbrace{4(d^2+d) + 2 d d_{ff} + d + d_{ff} + 4 d}_{\text{encoder layer}} + \underbrace{8(d^2+d) + 2 d d_{ff} + d + d_{ff} + 6 d}_{\text{decoder layer}}) + 4 d",
         ),
@@ -69,7 +69,7 @@ def folds(data: Data, told: StepState, known: bool = True) -> Folds:
 
 
 def table(data: Data) -> pd.DataFrame:
-    """Every box: what it gives, its shape, its parameters; the last row is the network."""
+    """Return a table of every box: its output, its shape, its parameters; the last row is the network."""
     rows = [
         (
             inside.heading(box),
@@ -90,10 +90,10 @@ def table(data: Data) -> pd.DataFrame:
     return frame.set_index("box")
 
 
-def arrays(data: Data, told: StepState) -> dict[str, np.ndarray]:
-    """What goes into the box that is shown and what comes out, and the parameters of all."""
-    found = {path: tensor_at(data.run, path) for path in (*told.box.reads, told.box.gives)}
+def arrays(data: Data, step: StepState) -> dict[str, np.ndarray]:
+    """Return the input and output of the selected box, and the parameters of all boxes."""
+    found = {path: tensor_at(data.run, path) for path in (*step.box.reads, step.box.gives)}
     return found | {
         "parameters": np.array(list(data.counts.values())),
-        "length": np.array([station.size for station in told.way]),
+        "length": np.array([station.size for station in step.way]),
     }

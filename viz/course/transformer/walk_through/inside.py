@@ -1,4 +1,4 @@
-"""What is told of one box: a sentence, shapes in letters and numbers, the tensors of this run, its parameters, where it is explained."""
+"""Details of one box: a sentence, shapes in letters and numbers, the tensors of this run, its parameters, a link to its exhibit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.analysis.diagram_nodes import Box, parameter_count, tensor_at
 from viz.charts.tensors import Panel, side_by_side, tensors
-from viz.course.shared.transformer_map import label, plain
+from viz.course.shared.transformer_map import label, without_space
 from viz.course.transformer.walk_through.maths import Station
 from viz.exhibit_text import data
 from viz.labels import distinct, formulas, percent
@@ -24,19 +24,19 @@ COLUMNS = 200
 
 
 def kind(box: Box) -> str:
-    """What it is, the masked attention told apart."""
+    """Return the kind of the box, with masked attention as a kind of its own."""
     return "masked" if box.kind == "self" and box.side == "decoder" else box.kind
 
 
 def heading(box: Box) -> str:
-    """Its name and where it stands."""
+    """Return the name and the stack of the box."""
     name = {"add": "Sum", "position": "Word + position"}.get(box.kind, label(box))
     where = "the end" if box.kind in ("linear", "softmax") else box.side
     return f"{name}, {where}" + (f", L{box.layer}" if box.layer is not None else "")
 
 
 def letters(run: Any, box: Box) -> str:
-    """The shapes in letters, then with this run's numbers."""
+    """Return the shapes in letters, then with this run's numbers."""
     cfg, n, m = run.model.config, len(run.source.tokens), len(run.tokens)
     t, size = ("n", n) if box.side == "encoder" else ("m", m)
     d, h, p, f, v = cfg.d_model, cfg.n_heads, cfg.d_head, cfg.d_ff, cfg.n_vocab
@@ -58,12 +58,14 @@ def letters(run: Any, box: Box) -> str:
 
 
 def panels(run: Any, box: Box, row: int | None = None) -> list[Panel]:
-    """The tensors that go in and come out, as pictures; the attention weights of all heads side by side."""
-    words = distinct(plain(token) for token in (run.source.tokens if box.side == "encoder" else run.tokens))
+    """Return the input and output tensors as pictures; the attention weights of all heads side by side."""
+    words = distinct(
+        without_space(token) for token in (run.source.tokens if box.side == "encoder" else run.tokens)
+    )
     read = {path: tensor_at(run, path) for path in box.reads}
 
-    def one(name: str, found: np.ndarray, weights: bool = False) -> Panel:
-        return Panel(name, found, words, weights, marked=row)
+    def one(name: str, values: np.ndarray, weights: bool = False) -> Panel:
+        return Panel(name, values, words, weights, marked=row)
 
     gives = tensor_at(run, box.gives)
     if box.kind in ("self", "cross"):
@@ -101,15 +103,19 @@ def panels(run: Any, box: Box, row: int | None = None) -> list[Panel]:
 
 
 def pooled(values: np.ndarray) -> np.ndarray:
-    """(row, vocab) as (row, at most 200): the largest of neighbouring columns."""
+    """Reduce (row, vocab) to (row, at most 200): the largest of neighbouring columns."""
     return np.stack(
         [part.max(1) for part in np.array_split(values, min(COLUMNS, values.shape[1]), axis=1)], axis=1
     )
 
 
-def said(run: Any, station: Station, row: int) -> str:
-    """One sentence of numbers about one word in the box."""
-    box, source, target = station.box, [plain(t) for t in run.source.tokens], [plain(t) for t in run.tokens]
+def describe(run: Any, station: Station, row: int) -> str:
+    """Describe one word in the box by a sentence of numbers."""
+    box, source, target = (
+        station.box,
+        [without_space(t) for t in run.source.tokens],
+        [without_space(t) for t in run.tokens],
+    )
     word = f"“{(source if box.side == 'encoder' else target)[row]}”"
     if station.looks:
         head, key, weight = station.looks
@@ -140,7 +146,7 @@ def said(run: Any, station: Station, row: int) -> str:
 
 
 def owns(run: Any, box: Box, total: int) -> str:
-    """Its parameters, counted in the network, and their share of all."""
+    """Describe the box's parameters, counted in the network, and their share of all."""
     count = parameter_count(run.model, box)
     if not count:
         return f"Parameters: {NOTHING[box.kind]}."
@@ -148,7 +154,7 @@ def owns(run: Any, box: Box, total: int) -> str:
 
 
 def show(run: Any, station: Station, row: int, total: int, key: str, *, height: int = 330) -> None:
-    """The column beside the map: name, sentence, tensors, shapes, parameters, link."""
+    """Draw the column beside the map: name, sentence, tensors, shapes, parameters, link."""
     box, room = station.box, exhibit_parts.presenting()
     with st.container(gap="small"):
         st.markdown(f"**{heading(box)}**" + ("" if room else f"  \n{formulas(DOES[kind(box)])}"))
@@ -157,14 +163,14 @@ def show(run: Any, station: Station, row: int, total: int, key: str, *, height: 
             f"{key}.tensors",
             f"What goes into the box {heading(box)} and what comes out, as heatmaps.",
         )
-        page_parts.summary(said(run, station, row))
+        page_parts.summary(describe(run, station, row))
         if not room:
             page_parts.summary(f"{letters(run, box)}\n{owns(run, box, total)}")
             link(box)
 
 
 def link(box: Box) -> None:
-    """To the exhibit that explains the box."""
+    """Draw a link to the exhibit that explains the box."""
     found = explained(box)
     if found:
         links.page_link(
@@ -173,6 +179,6 @@ def link(box: Box) -> None:
 
 
 def explained(box: Box) -> pages.Entry | None:
-    """The page that explains a box; the first of its names that there is."""
+    """Return the page that explains a box: the first of its names that exists."""
     there = {entry.slug: entry for entry in pages.discover()}
     return next((there[slug] for slug in EXPLAINED[kind(box)] if slug in there), None)

@@ -1,4 +1,4 @@
-"""One word through every box of the Transformer: its vector after each, how long it is, what it took along."""
+"""One word through every box of the Transformer: its vector after each, its length, its largest attention weight."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Station:
-    """A box on the way: the word's vector when it leaves (d,), its length, and what happened there.
+    """Box on a word's way: the word's vector after it (d,), the length of the vector, and measures of the box.
 
-    stream: whether the vector is handed on as it is (embedding, sums), or is a part that a sum will add. change: 1 - cosine
+    stream: whether the vector is the residual stream itself (embedding, sums), or an addend of the next sum. change: 1 - cosine
     of the vector before and after a sum. looks: of attention (head, key, weight), the largest weight of the row among all
-    heads. alive: of the feed-forward network how many of its inner numbers are above 0. guess: what the output layer would
-    say of a sum of the decoder, (token, probability); of the softmax what it does say.
+    heads. alive: of the feed-forward network the number of its active hidden units. guess: prediction of the output layer
+    from a sum of the decoder, (token, probability); of the softmax the actual prediction.
     """
 
     box: Box
@@ -35,7 +35,8 @@ class Station:
 
 
 def journey(run: Run, row: int) -> tuple[Station, ...]:
-    """The stations of the written token that decoder row `row` gives, and before them those of the source word that it looks at most.
+    """Return the stations of the target token that decoder row `row` predicts, and before them those of the source word with its largest
+    weight.
 
     All boxes of both stacks come in the order of computing.
     """
@@ -44,7 +45,7 @@ def journey(run: Run, row: int) -> tuple[Station, ...]:
 
 
 def looked_at(run: Run, row: int) -> int:
-    """The source token with the largest weight in the last cross-attention of a row, the mean of all heads."""
+    """Return the source token with the largest weight in the last cross-attention of a row, the mean of all heads."""
     last = run.model.config.n_layers - 1
     return int(run.trace[f"decoder.layer.{last}.cross_attn.pattern"][:, row].mean(0).argmax())
 
@@ -74,13 +75,13 @@ def _top(run: Run, chances: Array) -> tuple[str, float]:
 
 
 def name(run: Run, index: int) -> str:
-    """A token of the vocabulary as one reads it: END, or its text without the space before it."""
+    """Return a token of the vocabulary as a reader sees it: END, or its text without the space before it."""
     tokenizer = run.model.tokenizer
     return "END" if index == tokenizer.end else (token := tokenizer.token(index)).removeprefix(" ") or token
 
 
 def cosine(a: Array, b: Array) -> float:
-    """The cosine of two vectors.
+    """Return the cosine of two vectors.
 
     >>> cosine(np.array([1.0, 0.0]), np.array([0.0, 2.0]))
     0.0

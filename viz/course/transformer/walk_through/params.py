@@ -1,4 +1,4 @@
-"""What can be set on the map of the Transformer, and what it computes."""
+"""Settings of the map of the Transformer, and its computation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST = 24
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: the sentence, the layer of the map, and whether the decoder's input is shifted.
+    """Settings: the sentence, the layer of the map, and whether the decoder's input is shifted.
 
     The box, the word and the sizes open with what the run gives: they are read in the steps.
     """
@@ -51,7 +51,7 @@ class Data:
 
 
 def compute(params: Params) -> Data:
-    """The sentence through the translator, with every tensor. Raises InputError for more pieces than the map can hold."""
+    """Run the sentence through the translator and record every tensor. Raises InputError for more tokens than the map can hold."""
     model = default().open(MODEL)
     n = len(model.tokenizer.encode(params.text).ids)
     if n > LONGEST:

@@ -1,4 +1,4 @@
-"""What the sentences of the map of the Transformer claim of its run."""
+"""Claims of the map of the Transformer about its run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def arrives(params: Params, data: Data) -> bool:
 
 def largest(data: Data) -> list[int]:
     """Return the numbers of parameters of the parts of the network, the largest first."""
-    return sorted(sizes.counted(steps.sizes_of(data)).values(), reverse=True)
+    return sorted(sizes.parameter_counts(steps.sizes_of(data)).values(), reverse=True)
 
 
 GUESS: Promises = {

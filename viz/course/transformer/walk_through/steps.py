@@ -1,4 +1,4 @@
-"""The steps of the map: what is drawn on it, and what stands beside it."""
+"""Steps of the map: the drawing on it, and the column beside it."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ FIRST = {
 CHOICES = 4
 
 
-def told_of(step: int, params: Params, data: Data) -> StepState:
-    """What the step shows: the box, the row of the decoder and its stations, as they were chosen."""
+def step_state(step: int, params: Params, data: Data) -> StepState:
+    """Return the state of a step: the chosen box, the row of the decoder and its stations."""
     layer = min(params.layer, data.run.model.config.n_layers - 1)
     row = (
         state.read(f"{SLUG}word", telling(data), state.whole_number(0, len(data.run.tokens) - 1))
@@ -46,12 +46,16 @@ def told_of(step: int, params: Params, data: Data) -> StepState:
     way = journey(data.run, row)
     roles = tuple(dict.fromkeys(map(transformer_map.role, data.boxes)))
     role = state.read(f"{SLUG}box", FIRST[step], state.one_of(roles))
-    box = next(box for box in transformer_map.shown(data.boxes, layer) if transformer_map.role(box) == role)
+    box = next(
+        box for box in transformer_map.layer_boxes(data.boxes, layer) if transformer_map.role(box) == role
+    )
     return StepState(step, layer, box, row, way, sizes_of(data))
 
 
 def sides(step: int) -> tuple[Any, Any]:
-    """The map and what stands beside it. Before a room a question has what belongs to it below it: so the map keeps its width."""
+    """Return the containers of the map and of the column beside it. In present mode a question has its picture below it, so that the map
+    keeps its width.
+    """
     if exhibit_parts.presenting() and step in (GUESS, COUNT):
         return st.container(), present_layout.side_area()
     left, right = st.columns([11, 9], gap="medium")
@@ -79,45 +83,47 @@ def telling(data: Data) -> int:
 
 
 def sizes_of(data: Data) -> sizes.Sizes:
-    """The sizes of the network that runs."""
+    """Return the sizes of the network that runs."""
     cfg = data.run.model.config
     return sizes.Sizes(cfg.n_layers, cfg.d_model, cfg.n_heads, cfg.d_ff, cfg.n_vocab)
 
 
-def _map(told: StepState, data: Data, place: Any, **options: Any) -> None:
-    """The map; a touch opens the box, and leads to the step that tells of it."""
-    here = transformer_map.plan(data.run, data.boxes, told.layer, **options)
+def _map(step: StepState, data: Data, place: Any, **options: Any) -> None:
+    """Draw the map; a click selects the box, and opens the step that explains it."""
+    here = transformer_map.plan(data.run, data.boxes, step.layer, **options)
     names = [node.name for node in here["nodes"]]
 
-    def touched() -> None:
+    def pick() -> None:
         role = picked_box(MAP, names)
         if role is None:
             return
-        if told.step == WALK:
+        if step.step == WALK:
             at = next(
                 i
                 for i, box in enumerate(data.boxes)
-                if transformer_map.role(box) == role and box.layer in (None, told.layer)
+                if transformer_map.role(box) == role and box.layer in (None, step.layer)
             )
             state.write(**{f"{SLUG}station": at + 1})
         else:
             state.write(
-                **{f"{SLUG}box": role} | ({f"{SLUG}step": OPEN + 1} if told.step in (GUESS, FEED) else {})
+                **{f"{SLUG}box": role} | ({f"{SLUG}step": OPEN + 1} if step.step in (GUESS, FEED) else {})
             )
 
-    selected = "" if told.step == GUESS else transformer_map.role(told.box)
+    selected = "" if step.step == GUESS else transformer_map.role(step.box)
     with place:
-        diagram(**here, key=MAP, on_pick=touched, selected=selected, row=exhibit_parts.by_mode(30, 27))
+        diagram(**here, key=MAP, on_pick=pick, selected=selected, row=exhibit_parts.by_mode(30, 27))
 
 
 def guess(params: Params, data: Data) -> Folds:
-    """The next word; until the guess the decoder's rows up to here, and nothing of what follows."""
-    told, (left, right) = told_of(GUESS, params, data), sides(GUESS)
+    """Draw the question for the next word; until the guess the decoder's rows up to here, and nothing of what follows."""
+    told, (left, right) = step_state(GUESS, params, data), sides(GUESS)
     run, row = data.run, told.row
     chances = tensor_at(run, "probabilities")[row]
     best = np.argsort(-chances, kind="stable")[:CHOICES]
     labels = distinct(name(run, int(i)) for i in best)
-    so_far = " ".join(transformer_map.plain(token) for token in run.tokens[1 : row + 1]) or "(nothing)"
+    so_far = (
+        " ".join(transformer_map.without_space(token) for token in run.tokens[1 : row + 1]) or "(nothing)"
+    )
     with right:
         known = exhibit_parts.predict(
             f"{SLUG}next",
@@ -144,10 +150,10 @@ def guess(params: Params, data: Data) -> Folds:
 
 
 def feed(params: Params, data: Data) -> Folds:
-    """Target and decoder input as two rows; embedding and positions as tensors."""
-    told, (left, right) = told_of(FEED, params, data), sides(FEED)
+    """Draw target and decoder input as two rows; embedding and positions as tensors."""
+    told, (left, right) = step_state(FEED, params, data), sides(FEED)
     run, in_room = data.run, exhibit_parts.presenting()
-    target = distinct(transformer_map.plain(token) for token in run.tokens[1:])
+    target = distinct(transformer_map.without_space(token) for token in run.tokens[1:])
     _map(told, data, left)
     with right:
         shift, upright = params.shift, in_room and len(target) <= 8
@@ -168,7 +174,7 @@ def feed(params: Params, data: Data) -> Folds:
             else f"Without the shift all {m} positions read the very word that they should predict: copying would be enough."
         )
         params.show(SLUG.rstrip("."), "shift")
-        words = distinct(transformer_map.plain(token) for token in run.tokens)
+        words = distinct(transformer_map.without_space(token) for token in run.tokens)
         found = [
             inside.Panel(title, tensor_at(run, f"decoder.embed.{leaf}"), words)
             for title, leaf in (
@@ -188,8 +194,8 @@ def feed(params: Params, data: Data) -> Folds:
 
 
 def open_box(params: Params, data: Data) -> Folds:
-    """The chosen box of the chosen layer."""
-    told, (left, right) = told_of(OPEN, params, data), sides(OPEN)
+    """Draw the chosen box of the chosen layer."""
+    told, (left, right) = step_state(OPEN, params, data), sides(OPEN)
     with right:
         controls.segmented(
             "Layer", range(data.run.model.config.n_layers), "layer", 0, lambda i: f"Layer L{i}", quiet=True
@@ -202,7 +208,7 @@ def open_box(params: Params, data: Data) -> Folds:
 
 
 def chosen_sizes(start: sizes.Sizes) -> sizes.Sizes:
-    """The five sliders, which begin at the network that runs."""
+    """Draw the five sliders, which open with the sizes of the network that runs, and return the sizes."""
     first, second, third = (
         (*st.columns(2, gap="small"), st.container())
         if exhibit_parts.presenting()
@@ -238,19 +244,19 @@ def chosen_sizes(start: sizes.Sizes) -> sizes.Sizes:
     return sizes.Sizes(n, d, h, f, v)
 
 
-def with_own(stops: tuple[int, ...], own: int) -> tuple[int, ...]:
-    """Round stops and the size of the network that runs."""
-    return tuple(sorted({*stops, own}))
+def with_own(stops: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """Return round stops with the size of the network that runs."""
+    return tuple(sorted({*stops, size}))
 
 
 def count(params: Params, data: Data) -> Folds:
-    """Sliders of sizes: every box counts anew. The tensors stay those of the shipped network."""
-    told, (left, right) = told_of(COUNT, params, data), sides(COUNT)
+    """Draw sliders of sizes: every box shows its parameters for them. The tensors stay those of the shipped network."""
+    told, (left, right) = step_state(COUNT, params, data), sides(COUNT)
     start = sizes_of(data)
     with right:
         above = st.container()
         chosen = chosen_sizes(start)
-        by = sizes.counted(chosen)
+        by = sizes.parameter_counts(chosen)
         total, most = sum(by.values()), max(by, key=lambda part: by[part])
         with above:
             known = exhibit_parts.predict(
@@ -262,7 +268,7 @@ def count(params: Params, data: Data) -> Folds:
                     f"The {most} has {by[most]:,} of {total:,}, {percent(by[most] / total)}; both kinds of attention together {percent((by[sizes.SELF] + by[sizes.CROSS]) / total)}."
                 ),
             )
-        counts = transformer_map.counted(data.boxes, chosen)
+        counts = transformer_map.parameter_counts(data.boxes, chosen)
         one = counts[told.box.name]
         box = (
             f"{inside.heading(told.box)}: {inside.FORMULA[told.box.kind]} = {one:,}."
@@ -284,14 +290,14 @@ def count(params: Params, data: Data) -> Folds:
                 else f"Sizes {own}. Guess first, then every box shows its count."
             )
     _map(told, data, left, pictures=False, counts=counts if known else None, times=chosen.n_layers)
-    return folds(data, replace(told, chosen=chosen), known)
+    return folds(data, replace(told, sizes=chosen), known)
 
 
 def walk(params: Params, data: Data) -> Folds:
-    """All boxes in order for one word of each side; the length of its vector along the way."""
-    told, (left, right) = told_of(WALK, params, data), sides(WALK)
+    """Draw all boxes in order for one word of each side; the length of its vector along the way."""
+    told, (left, right) = step_state(WALK, params, data), sides(WALK)
     run, way = data.run, told.way
-    words = distinct(transformer_map.plain(token) for token in run.side.next_tokens().tokens)
+    words = distinct(transformer_map.without_space(token) for token in run.side.next_tokens().tokens)
     with right:
         row = told.row
         at = controls.slider("Box", 1, len(way), f"{SLUG}station", 1) - 1
@@ -301,7 +307,7 @@ def walk(params: Params, data: Data) -> Folds:
             f"**{at + 1} of {len(way)}: {literal(inside.heading(station.box))}**"
             + ("" if exhibit_parts.presenting() else f"  \n{formulas(inside.DOES[inside.kind(station.box)])}")
         )
-        page_parts.summary(inside.said(run, station, here))
+        page_parts.summary(inside.describe(run, station, here))
         keep = [i for i, each in enumerate(way) if each.box.kind not in ("linear", "softmax", "norm")]
         stretch = [
             (i, "encoder" if way[k].box.side == "encoder" else "decoder")
@@ -324,7 +330,7 @@ def walk(params: Params, data: Data) -> Folds:
         controls.pills(
             "Written word", range(len(words)), f"{SLUG}word", telling(data), lambda i: words[i], quiet=True
         )
-        source, word = transformer_map.plain(run.source.tokens[looked_at(run, row)]), words[row]
+        source, word = transformer_map.without_space(run.source.tokens[looked_at(run, row)]), words[row]
         page_parts.summary(
             f"In at the left: “{source}”, which “{word}” attends to most. Through {len(way)} boxes to “{word}”, {percent(way[-1].guess[1])}."
             if way[-1].guess

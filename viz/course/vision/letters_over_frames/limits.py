@@ -86,5 +86,5 @@ def _bars(
         {"seed": params.seed},
         known,
         latex=(ERROR,),
-        own=(("Your own voice", "voice", lambda: own_voice.show(f"{SLUG}.voice")),),
+        extra_folds=(("Your own voice", "voice", lambda: own_voice.show(f"{SLUG}.voice")),),
     )

@@ -74,13 +74,13 @@ EXHIBIT = Exhibit(
         Step(
             pictures.letters,
             ("p", "letter"),
-            alone=True,
+            without_data=True,
             promises={"at most 3 of 35 dots come back wrong": _letter},
         ),
         Step(
             pictures.loss_by_size,
             ("p", "draw"),
-            alone=True,
+            without_data=True,
             promises={"learning reaches the smallest possible loss": _learned},
         ),
     ),

@@ -43,7 +43,7 @@ def _first_words(params: Params, data: shares.Data) -> bool:
 def _visible_loss(params: Params, data: shares.Data) -> bool:
     """Check that one more point for the smallest score takes at least half a percent from the others."""
     place = int(np.argmin(data.raw))
-    return bool(weighting.raised(data.raw, place)[place] - data.weights[place] >= 0.005)
+    return bool(weighting.weights_after_increase(data.raw, place)[place] - data.weights[place] >= 0.005)
 
 
 def _on_the_part(params: Params, _: object) -> bool:
@@ -90,7 +90,7 @@ EXHIBIT = Exhibit(
         Step(
             steps.look,
             ("part", "width"),
-            alone=True,
+            without_data=True,
             promises={"the chosen part is among the two with most attention": _on_the_part},
         ),
     ),

@@ -66,4 +66,6 @@ def shared(params: Params) -> Data:
     weights = weighting.softmax(raw)
     patches = weighting.spot(*GRID, params.centre, params.width)
     shares = dict(zip(PORTRAIT.parts, (patches @ PORTRAIT.shares(*GRID)).tolist(), strict=True))
-    return Data(words, raw, weights, bits, weighting.kept(weights, params.threshold / 100), patches, shares)
+    return Data(
+        words, raw, weights, bits, weighting.kept_positions(weights, params.threshold / 100), patches, shares
+    )

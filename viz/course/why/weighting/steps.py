@@ -71,7 +71,7 @@ def weigh(params: Params, data: shares.Data) -> Folds:
     if not exhibit_parts.presenting():
         links.page_link("importance", _("Does the answer depend on what is attended to? See What matters"))
     fold = (measures.NAME, "measures", lambda: measures.explained(params, data))
-    return replace(_folds(params, data), own=(fold,))
+    return replace(_folds(params, data), extra_folds=(fold,))
 
 
 def share(params: Params, data: shares.Data) -> Folds:
@@ -80,7 +80,7 @@ def share(params: Params, data: shares.Data) -> Folds:
     page_parts.summary(_most_and_least(data))
     _source(params)
     words, place, top = distinct(data.words), int(np.argmin(data.raw)), int(np.argmax(data.weights))
-    after = weighting.raised(data.raw, place)
+    after = weighting.weights_after_increase(data.raw, place)
     others = [i for i in range(len(words)) if i != place]
     ratio = after[others] / data.weights[others]
     options = [_(option) for option in SHRINK]

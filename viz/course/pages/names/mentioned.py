@@ -1,5 +1,5 @@
-"""What the documents only name: models and methods with one honest line each, the seven "attend and ..." tasks, and
-the two ways of writing a word, as a column or as a row.
+"""Names that the sources only mention: models and methods with one line each, the seven "attend and ..." tasks, and the two ways of
+writing a word, as a column or as a row.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Named:
-    """A name in the documents: one line on it, where it was published, the pages nearest to it (slugs, the best first)."""
+class MentionedName:
+    """Name in the sources: one line on it, its publication, the pages nearest to it (slugs, the best first)."""
 
     name: str
     sentence: str
@@ -41,10 +41,13 @@ class Bridge:
     bridge: str
 
 
-_FOUND = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 NAMED, LATER = (
-    tuple(Named(name, sentence, paper, *map(tuple, near)) for name, sentence, paper, *near in _FOUND[rows])
+    tuple(
+        MentionedName(name, sentence, paper, *map(tuple, near))
+        for name, sentence, paper, *near in _DATA[rows]
+    )
     for rows in ("named", "later")
 )
-TASKS = tuple(Task(*row) for row in _FOUND["tasks"])
-BRIDGES = tuple(Bridge(*row) for row in _FOUND["bridges"])
+TASKS = tuple(Task(*row) for row in _DATA["tasks"])
+BRIDGES = tuple(Bridge(*row) for row in _DATA["bridges"])
