@@ -19,7 +19,7 @@ RUN pip install --no-cache-dir --no-deps .
 FROM python:3.12-slim-bookworm
 RUN useradd --system --uid 10001 --home-dir /tmp --no-create-home atlas
 COPY --from=build /opt/atlas /opt/atlas
-ENV PATH="/opt/atlas/bin:$PATH" HOME="/tmp" PYTHONDONTWRITEBYTECODE="1" ATLAS_MEMORY="3G"
+ENV PATH="/opt/atlas/bin:$PATH" HOME="/tmp" PYTHONDONTWRITEBYTECODE="1" ATLAS_PROFILE="container"
 WORKDIR /tmp
 USER 10001
 EXPOSE 8501

@@ -34,6 +34,8 @@ def test_a_variable_that_cannot_be_read_ends_the_start_in_a_sentence(monkeypatch
     for name, value in (
         (limits.VARIABLE, "lots"),
         (limits.UPLOAD, "yes please"),
+        (limits.PROFILE, "tiny"),
+        (limits.CACHE, "some"),
         (security.FRAME, "moodle.example.edu/path"),
         ("ATLAS_ROOMS", "localhost"),
     ):

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 import core.layers.linear
 import core.serving.engine
-from viz import limits
+from viz import limits, memo
 from viz.classroom import backend, routes
 from viz.platform import (
     admission,
@@ -69,8 +69,10 @@ def check_settings() -> None:
         SystemExit: with a sentence, for one that cannot be read.
     """
     try:
+        limits.apply_profile()
         limits.memory_limit()
         limits.upload_limit()
+        limits.cache_limit()
         security.policy()
         backend.configure_backend()
     except ValueError as error:
@@ -84,8 +86,13 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     threadpoolctl.threadpool_limits(1, "blas")
     schemapi.disable_debug_mode()  # the tests hold every chart against Vega-Lite's schema: 0.2 s a chart that no visitor has to wait for again
     limits.raise_files()
+    limits.limit_arenas()
     core.layers.linear.PACKED_WEIGHTS.capacity_bytes = 0  # copies of weights in the processor's own layout: 240 MB of a class of thirty, and no bar needs them
-    core.serving.engine.default().set_memory_budget(limits.free_bytes)
+    engine = core.serving.engine.default()
+    engine.set_memory_budget(limits.free_bytes, limits.calm_bytes)
+    if most := limits.cache_limit():
+        engine.set_cache_budget(most // 2, most)
+        memo.remembered.budget = most // 2
     server = shutdown.web_server()
     shutdown.limit_the_wait(server)
     start.REPORT.failures += streamlit_patches.apply()

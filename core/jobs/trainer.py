@@ -36,6 +36,7 @@ PATIENCE = 20.0
 """Seconds after which a training that nobody asked about is ended."""
 GRACE = 20.0
 """Seconds that a process has beyond its limit: to begin, and to write its last moment."""
+VARIABLE = "ATLAS_TRAININGS"
 MOST_WAITING = 20
 MOST_KEPT = 40
 SEEDS = 10_000
@@ -125,8 +126,15 @@ class Trainer:
     def start(self, session: str, task: str, seed: int | None = None) -> str:
         """Start a training or queue it, and return its name; an unfinished one of this session is stopped.
 
-        Without a seed a random one is drawn. Raises InputError for an unknown task, or when too many wait.
+        Without a seed a random one is drawn. Raises InputError for an unknown task, when too many wait, or where none may be
+        started (`ATLAS_TRAININGS=0`).
         """
+        if os.environ.get(VARIABLE, "").strip() == "0":
+            raise InputError(
+                "This server trains no models.",
+                "A training takes a process of its own, and this server has little memory.",
+                f"Look at the recorded run, or start the app yourself, without {VARIABLE}=0.",
+            )
         if task not in JOBS:
             raise InputError(
                 f"There is no task '{task}'.", f"Tasks: {', '.join(JOBS)}.", "Choose one of them."

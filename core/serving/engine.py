@@ -6,6 +6,7 @@ visitor's older one, nobody is starved, and what was answered is kept within a b
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
@@ -212,9 +213,19 @@ class Engine:
         """Return whether this object is still the open model of its name: results of a dropped one must not keep it alive."""
         return self._registry.model_in_memory(model.name) is model
 
-    def set_memory_budget(self, free: Callable[[], float]) -> None:
-        """Set the function that returns the bytes free for foreign models, see `core.serving.registry.Registry`."""
-        self._registry.room = free
+    def set_memory_budget(
+        self, free: Callable[[], float], calm: Callable[[], float] = lambda: math.inf
+    ) -> None:
+        """Set the functions that return the bytes free for foreign models, and for shipped ones, see `core.serving.registry.Registry`."""
+        self._registry.room, self._registry.calm = free, calm
+
+    def set_cache_budget(self, cache_bytes: int, heavy_bytes: int) -> None:
+        """Set the bytes of the cache, and of the one heavier answer beside it."""
+        self._cache.budget, self._cache.heavy = cache_bytes, heavy_bytes
+
+    def close_unused(self) -> None:
+        """Close shipped models that were used longest ago where memory is short; they are opened again when somebody asks."""
+        self._registry.close_unused()
 
     def check_memory_for(self, entry: Listing) -> None:
         """Check that there is memory for one more foreign model, or that dropping others would free it; drop nothing.

@@ -42,7 +42,9 @@ class Registry:
     others as they were. They are listed again when `state()` is not what it was: a folder has come or gone. `unlisted(name, session)` gives the Listing of a name that is not listed but opens for this session, None for any other.
 
     `room()` says how many bytes are free for one more model. Where a foreign one needs more, those that were used longest ago
-    go first (`on_drop(name)` is called for each), and if that is not enough it is refused in words.
+    go first (`on_drop(name)` is called for each), and if that is not enough it is refused in words. Where a shipped one needs
+    more than `calm()`, other shipped ones that were used longest ago are closed, and it is never refused: opening one again
+    takes some hundredths of a second.
 
     >>> registry = Registry(str.upper, lambda: (Listing("a", True), Listing("b", False, "The file is gone.")))
     >>> registry.open("a")
@@ -64,6 +66,7 @@ class Registry:
         self._looked = -math.inf
         self._listed_state: object = None
         self.room: Callable[[], float] = lambda: math.inf
+        self.calm: Callable[[], float] = lambda: math.inf
         self.on_drop: Callable[[str], None] = lambda name: None
         self._lock, self._listed_once = threading.Lock(), threading.Lock()
         self._open: dict[str, Any] = {}
@@ -148,6 +151,8 @@ class Registry:
             entry = self.entry(name)
             if entry is not None and entry.foreign:
                 self._find_room(entry)
+            elif entry is not None:
+                self.close_unused(getattr(entry, "memory", 0))
             model = self._opener(name)
         except BaseException as error:
             log.warning("The model '%s' could not be opened.", name, exc_info=True)
@@ -186,6 +191,22 @@ class Registry:
                 "Choose a smaller model, or let whoever started the server give it more memory.",
             )
         return going
+
+    def close_unused(self, need: float = 0) -> None:
+        """Close models that are not foreign, those used longest ago first, until `calm()` leaves `need` bytes; a run that uses one keeps it until its end."""
+        free, listed = self.calm(), self._entries()
+        for name in sorted(
+            self._open.keys() - self._foreign.keys(), key=lambda name: self._used.get(name, 0.0)
+        ):
+            if free >= need:
+                break
+            log.info("%s is closed until somebody asks for it", name)
+            free += (
+                listed[name].memory
+                if name in listed
+                else 4 * getattr(self._open.get(name), "n_parameters", 0)
+            )
+            self.drop(name)
 
     def _find_room(self, entry: Listing) -> None:
         for name in self.models_to_drop(entry):

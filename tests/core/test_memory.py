@@ -81,3 +81,33 @@ def test_a_model_whose_file_is_written_to_is_opened_anew(engine) -> None:
     assert made.open("a") is first
     first.files = False
     assert made.open("a") is not first and loaded == {"a": 2} and not made._cache.keys()
+
+
+def test_a_shipped_model_is_closed_for_another_never_refused_and_opened_again() -> None:
+    listed = [Listing(name, True, memory=100 * MB) for name in "abc"] + [
+        Listing("foreign", True, memory=100 * MB, foreign=True)
+    ]
+    opened: list[str] = []
+
+    def load(name: str) -> Held:
+        opened.append(name)
+        return Held(name=name, config=None)
+
+    with Engine(opener=load, listing=lambda: (*listed,)) as made:
+        held = made._registry._open
+        made.set_memory_budget(lambda: 10**9, lambda: (250 - 100 * len(held)) * MB)
+        for name in ("foreign", "a", "b"):
+            made.open(name)
+        made.submit(("heads", "b"), list, 1.0)
+        assert [*held] == ["foreign", "b"]
+        using = made.open("b")
+        made.open("c")
+        assert [*held] == ["foreign", "c"] and using.run("text") == ["b", "text"]
+        assert made._cache.keys() == (), "what was computed with it is gone"
+        made.open("b")
+        assert opened == ["foreign", "a", "b", "c", "b"]
+        made.close_unused()
+        assert [*held] == ["foreign", "b"]  # there is room
+        made.set_memory_budget(lambda: 10**9, lambda: -1.0)
+        made.close_unused()
+        assert [*held] == ["foreign"]

@@ -13,9 +13,12 @@ import pytest
 from shown_values import states
 from streamlit.testing.v1 import AppTest
 
+import core
+from core.errors import InputError
 from viz import limits
 from viz.platform import start
 from viz.platform.admission import JOINING, NEWCOMER, RETURNING, Door
+from viz.widgets import training_jobs
 from viz.workspace.about import page
 
 ROOT = Path(__file__).parents[2]
@@ -116,6 +119,31 @@ def test_the_limits_are_read_from_the_system_and_said(monkeypatch) -> None:
     monkeypatch.setenv(limits.VARIABLE, "2G")
     said = " ".join(page.running())
     assert states(said, "4,321 files") and states(said, "900 MB", "2,048")
+
+
+def test_a_profile_sets_what_is_not_set_and_about_says_it(monkeypatch) -> None:
+    for name in (limits.PROFILE, *limits.PROFILES["small"]):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    limits.apply_profile()
+    assert not {*limits.PROFILES["small"]} & {*os.environ} and limits.warms_up()
+    monkeypatch.setenv(limits.PROFILE, "small")
+    monkeypatch.setenv(limits.UPLOAD, "1")
+    limits.apply_profile()
+    assert limits.memory_limit() == 700 * 2**20 and limits.cache_limit() < limits.memory_limit() / 10
+    assert limits.upload_limit() > 0 and not limits.allows_hub()
+    assert not limits.warms_up()
+    with pytest.raises(InputError):
+        training_jobs.start("copy")
+    assert states(" ".join(page.running()), "small") and limits.PROFILES["small"].items() - {
+        tuple(setting.split("=")) for setting in limits.profile_settings()
+    } == {(limits.UPLOAD, "0")}
+
+
+def test_pages_of_libraries_that_nobody_changed_are_given_back(monkeypatch) -> None:
+    before = limits.memory_in_use()
+    limits.return_freed_memory()
+    assert limits.memory_in_use() < before and core.open_model("copy-gru").run("ab").ids
 
 
 def test_who_waits_for_a_model_is_told(monkeypatch) -> None:

@@ -18,6 +18,7 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 from viz import limits
+from viz.memo import Memo
 from viz.platform import housekeeping
 from viz.platform.housekeeping import Upkeep
 
@@ -255,19 +256,33 @@ def test_without_streamlits_list_of_sessions_the_server_runs_and_says_so(monkeyp
 
 
 @pytest.mark.slow
-def test_near_the_cap_of_memory_what_was_computed_is_forgotten(monkeypatch) -> None:
-    forgot: list[int] = []
+def test_near_the_cap_of_memory_what_can_be_made_again_is_released_even_while_pages_are_computed(
+    monkeypatch,
+) -> None:
+    forgot: list[str] = []
+    memo = Memo()
+    kept = Memo()
 
     def test(house: House) -> None:
         house.keeper.settle()
         house.keeper.look()
         assert forgot == []
-        house.keeper._last = float("-inf")
+        session = house.come()
+        session._scriptrunner = object()  # type: ignore[assignment]
         monkeypatch.setenv(limits.VARIABLE, "1M")
+        memo(kept, "chart", lambda: 1)
         house.keeper.look()
-        assert forgot == [1]
+        house.keeper.look()  # the next time only after a rest
+        assert forgot == ["results", "models"]
+        assert memo(kept, "chart", lambda: 2) == 2
 
     monkeypatch.setattr(
-        housekeeping.core.serving.engine, "default", lambda: SimpleNamespace(forget=lambda: forgot.append(1))
+        housekeeping.core.serving.engine,
+        "default",
+        lambda: SimpleNamespace(
+            forget=lambda: forgot.append("results"), close_unused=lambda: forgot.append("models")
+        ),
     )
+    monkeypatch.setattr(housekeeping.memo, "remembered", memo)
+    monkeypatch.setattr(housekeeping, "REST", 3600.0)
     in_a_house(test, monkeypatch)

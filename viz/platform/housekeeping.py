@@ -17,7 +17,7 @@ from streamlit import runtime
 from streamlit.runtime.app_session import AppSession
 
 import core.serving.engine
-from viz import limits
+from viz import limits, memo
 from viz.uploads.store import UPLOADS
 
 log = logging.getLogger("atlas")
@@ -70,6 +70,15 @@ class Sessions:
         return bool(expired)
 
 
+def release_memory() -> None:
+    """Release what can be made again when somebody asks: results, charts, and models that nobody uses."""
+    engine = core.serving.engine.default()
+    engine.forget()
+    memo.remembered.clear()
+    engine.close_unused()
+    limits.return_freed_memory()
+
+
 class Upkeep:
     """Housekeeping that looks around ten times a second, in the loop from which every run is begun: so none begins while it works, and it works
     only when none is under way.
@@ -82,7 +91,7 @@ class Upkeep:
     def __init__(self) -> None:
         self.sessions = Sessions()
         self._departed = self._settled = False
-        self._last = self._walked = self._ran = float("-inf")
+        self._last = self._walked = self._ran = self._released = float("-inf")
         gc.set_threshold(*gc.get_threshold()[:2], NEVER)
 
     async def keep(self) -> None:
@@ -106,18 +115,21 @@ class Upkeep:
         now, most, running = time.monotonic(), limits.memory_limit(), self.sessions.running()
         if running:
             self._ran = now
-        tight = most and limits.memory_in_use() > 0.85 * most
+        tight = bool(most) and limits.memory_in_use() > limits.TIGHT * most
         whole = now - self._walked > self._patience(now)
         due = self._settled and (whole or tight or gc.get_count()[2] > GENERATIONS)
+        if tight and now - self._released >= REST:
+            self._released = now
+            release_memory()
         if not due or now - self._last < REST or running:
             return
-        if tight:
-            core.serving.engine.default().forget()
         if whole or tight:
             gc.unfreeze()
             self._departed, self._walked = False, now
         gc.collect()
         gc.freeze()
+        if tight:
+            limits.return_freed_memory()
         self._last = now
 
     def _patience(self, now: float) -> float:

@@ -111,7 +111,7 @@ def warm_up_in_background(slugs: Iterable[str], on_done: Callable[[], None]) -> 
     loop = asyncio.get_running_loop()
 
     def load() -> None:
-        for name, part in itertools.chain(_parts(), warm.jobs(loop, slugs)):
+        for name, part in itertools.chain(_parts(), warm.jobs(loop, slugs)) if limits.warms_up() else ():
             if limits.memory_in_use() > WARM_SHARE * (limits.memory_limit() or math.inf):
                 log.info("the warm-up ends before %s: memory is left for visitors", name)
                 break

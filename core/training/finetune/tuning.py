@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -266,7 +265,7 @@ def model(tuning: Tuning, weights: Mapping[str, Tensor], name: str, base: Model 
 
     Raises InputError for weights that are not those of this tuning.
     """
-    base = _base() if base is None else base
+    base = load_base() if base is None else base
     network = add_head(tuning, base)
     wanted = {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
     if {name: weight.shape for name, weight in wanted.items()} != {
@@ -332,7 +331,7 @@ class RecordedRun(records.RecordedRun[Tuning]):
     @classmethod
     def keep(cls, folder: Path, job: Tuning, seed: int, moments: Moments) -> Sequence[Report]:
         """Store the change of the weights and return the reports; the last report is measured on the weights as read back, rounding included."""
-        save_file(encode_delta(moments[-1][1], _base().network.state_dict()), folder / WEIGHTS)
+        save_file(encode_delta(moments[-1][1], load_base().network.state_dict()), folder / WEIGHTS)
         *before, last = (report for report, _ in moments)
         read_back = cls(job, "", seed, (), (), folder).model(job.name)
         return [
@@ -350,12 +349,7 @@ class RecordedRun(records.RecordedRun[Tuning]):
         """Return the tuned model."""
         path = need(self.folder, WEIGHTS)
         read_header(path)
-        return model(self.job, apply_delta(load_file(path), _base().network.state_dict()), name)
-
-
-@cache
-def _base() -> Model:
-    return load_base()
+        return model(self.job, apply_delta(load_file(path), load_base().network.state_dict()), name)
 
 
 if __name__ == "__main__":

@@ -174,6 +174,8 @@ def running() -> list[str]:
         if came.over
         else [_("Some models and pages are still being loaded; what you open is loaded first.")]
     )
+    if profile := limits.profile():
+        lines.append(f"Its profile is {profile}: {', '.join(limits.profile_settings())}.")
     if most := limits.file_limit():
         lines.append(
             _(

@@ -213,14 +213,14 @@ def _card_of(listing: Listing, terms: Shipped | None) -> ModelCard:
     if not listing.ok:
         return ModelCard(listing.name, listing.problem, terms=terms)
     try:
-        model = engine_client.open(listing.name)
+        return remembered(listing, ("models.card", terms is None), lambda: _opened(listing.name, terms))
     except Exception:  # noqa: BLE001 - the engine has logged it and says in its listing what is wrong
         now = next(each for each in core.serving.engine.default().models() if each.name == listing.name)
         return ModelCard(listing.name, now.problem or "Its files could not be read.", terms=terms)
-    return remembered(model, ("models.card", terms is None), lambda: _opened(listing.name, model, terms))
 
 
-def _opened(name: str, model: Any, terms: Shipped | None) -> ModelCard:
+def _opened(name: str, terms: Shipped | None) -> ModelCard:
+    model = engine_client.open(name)
     shown = ModelCard(
         name,
         facts=_facts(model, terms),
