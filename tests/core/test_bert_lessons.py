@@ -92,7 +92,7 @@ def test_one_draw_has_labels_where_it_chose_and_only_there():
 def test_many_draws_stay_within_three_deviations_and_special_tokens_are_never_chosen(rates):
     """C083. Of 29 counts one may lie outside by chance (0.3% each)."""
     found = masking.count(IDS, SPECIAL, 4000, 1, rates=rates, **HOW)
-    assert found.outside <= 1 and not found.chosen[SPECIAL].any()
+    assert found.outside <= 1 and not found.chosen_counts[SPECIAL].any()
     assert found.total == 4000 * rates.n_chosen(23) == found.fates.sum()
     np.testing.assert_allclose(found.chosen_expected.sum(), found.total)
     np.testing.assert_allclose(
@@ -134,7 +134,7 @@ def test_three_vectors_are_added_exactly_and_switching_one_off_is_told():
     np.testing.assert_array_equal(
         found.parts["position"], table["position"](torch.arange(len(found.tokens))).numpy()
     )
-    less = input_sum.without(model, *wordpiece.EXAMPLE, "segment")
+    less = input_sum.ablate(model, *wordpiece.EXAMPLE, "segment")
     ids = torch.tensor(
         [model.run(*wordpiece.EXAMPLE[:1], pair=wordpiece.EXAMPLE[1], keep=input_sum.KEEP).ids]
     )
@@ -161,13 +161,15 @@ def test_contexts_hide_the_other_side_and_both_sides_know_the_door():
         and hidden[3].sum() == 1
     )
     both = model.run("She opened the [MASK] and went into the house.")
-    assert found["both"].wanted == pytest.approx(
+    assert found["both"].target_chance == pytest.approx(
         torch.tensor(both.logits[4]).softmax(-1)[text.ids[4]].item(), rel=1e-4
     )
-    assert found["both"].best[0][0] == "door" and found["both"].wanted == max(
-        said.wanted for said in found.values()
+    assert found["both"].best[0][0] == "door" and found["both"].target_chance == max(
+        said.target_chance for said in found.values()
     )
-    assert hidden_words.in_turn(model, text, [4])[0].wanted == pytest.approx(found["both"].wanted, rel=1e-4)
+    assert hidden_words.in_turn(model, text, [4])[0].target_chance == pytest.approx(
+        found["both"].target_chance, rel=1e-4
+    )
     left = hidden_words.from_the_left(core.open_model("gpt-mini"), text, [4])
     assert 0.1 < left[0][0] < 1
     with pytest.raises(InputError):
@@ -183,7 +185,7 @@ def test_half_of_the_draws_follow_within_three_deviations():
     assert all(lot.expected == 200 and lot.deviation == 10 for lot in lots)
     assert sum(not lot.inside for lot in lots) <= 1
     assert abs(np.mean([lot.follow for lot in lots]) - 200) < 3 * 10 / 40**0.5
-    truth = {row.first: row.second for row in next_pairs.judged() if row.follows}
+    truth = {row.first: row.second for row in next_pairs.labelled_pairs() if row.follows}
     for row in next_pairs.draws(7, 200):
         assert (truth[row.first] == row.second) is row.follows
     assert all(row.follows for row in next_pairs.draws(7, 50, share=1.0)) and not any(
@@ -193,7 +195,7 @@ def test_half_of_the_draws_follow_within_three_deviations():
 
 def test_what_cls_says_of_a_pair_is_the_runs():
     model = core.open_model("bert-mini")
-    rows = [(row.first, row.second) for row in next_pairs.judged()[:5]]
+    rows = [(row.first, row.second) for row in next_pairs.labelled_pairs()[:5]]
     wanted = [
         torch.tensor(np.array(model.run(a, pair=b).next_sentence)).softmax(-1)[0].item() for a, b in rows
     ]

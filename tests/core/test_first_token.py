@@ -26,13 +26,13 @@ def body():
 
 @pytest.fixture(scope="module")
 def model(body):
-    return maths.untaught(TUNINGS["opinions-full"], body, 3)
+    return maths.with_new_head(TUNINGS["opinions-full"], body, 3)
 
 
 def test_the_scores_are_one_linear_map_of_the_first_vector(body, model):
     """C086."""
     run = model.run(TEXT, keep=maths.KEEP)
-    said = maths.said(run)
+    said = maths.classify(run)
     np.testing.assert_allclose(said.hidden @ said.weight.T + said.bias, said.scores, atol=1e-5)
     for label in range(2):
         assert said.terms(label).sum() + said.bias[label] == pytest.approx(said.scores[label], abs=1e-5)
@@ -40,12 +40,12 @@ def test_the_scores_are_one_linear_map_of_the_first_vector(body, model):
     assert said.best == int(np.argmax(run.classes))
     np.testing.assert_array_equal(maths.reads(run), body.run(TEXT).attention().weights[:, :, 0])
     with pytest.raises(InputError, match="no head"):
-        maths.said(body.run(TEXT, keep=maths.KEEP))
+        maths.classify(body.run(TEXT, keep=maths.KEEP))
 
 
 def test_the_same_seed_draws_the_same_head(body):
     one, same, other = (
-        maths.untaught(TUNINGS["pairs-full"], body, seed).network.to_classes.weight for seed in (1, 1, 2)
+        maths.with_new_head(TUNINGS["pairs-full"], body, seed).network.to_classes.weight for seed in (1, 1, 2)
     )
     assert torch.equal(one, same) and not torch.equal(one, other) and one.shape == (3, body.config.d_model)
 
@@ -57,7 +57,7 @@ def test_the_gradient_arrives_at_one_place_of_the_last_layer_and_below_at_all(mo
     found = maths.arrives(run, 1)
     assert found.shape == (7, len(run.ids))
     assert (found[-1, 1:] == 0).all() and found[-1, 0] > 0 and (found[:-1] > 0).all()
-    said = maths.said(run)
+    said = maths.classify(run)
     by_hand = (said.chances - np.eye(2)[1]) @ said.weight
     assert found[-1, 0] == pytest.approx(np.linalg.norm(by_hand), rel=1e-4)
 
@@ -93,7 +93,7 @@ def test_checked_texts_are_those_on_which_a_tuning_is_measured(model):
         scores = goal.scores(model.network, rows.batch)
     assert found.right.tolist() == goal.mark_correct(scores, rows.targets).tolist()
     np.testing.assert_allclose(found.chances, scores.double().softmax(-1).numpy(), atol=1e-5)
-    assert [grammar.OPINIONS[at] for at in found.wanted] == [item.label for item in found.items]
+    assert [grammar.OPINIONS[at] for at in found.targets] == [item.label for item in found.items]
     by = found.by(lambda item: "plain" if is_plain(item) else "turned")
     assert (
         sum(right for right, _ in by.values()) == found.right.sum() and sum(of for _, of in by.values()) == n
@@ -106,11 +106,11 @@ def test_checked_texts_are_those_on_which_a_tuning_is_measured(model):
 
 def test_swapped_texts_have_other_segments_and_another_answer(body):
     """C087."""
-    model = maths.untaught(replace(TUNINGS["pairs-full"]), body, 0)
+    model = maths.with_new_head(replace(TUNINGS["pairs-full"]), body, 0)
     a, b = "A small dog slept.", "A dog slept."
     runs = [model.run(*pair[:1], pair=pair[1], keep=maths.KEEP) for pair in ((a, b), (b, a))]
     assert runs[0].segments != runs[1].segments and sorted(runs[0].ids) == sorted(runs[1].ids)
-    one, two = (maths.said(run) for run in runs)
+    one, two = (maths.classify(run) for run in runs)
     assert np.abs(one.scores - two.scores).max() > 1e-4 and np.array_equal(one.weight, two.weight)
 
 

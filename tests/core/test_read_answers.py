@@ -44,15 +44,15 @@ def test_an_answer_is_read_from_the_passage_alone(body):
     hidden = model.network(tuning.collate([GOALS["answers"].read(model.tokenizer, item)], 0).batch)
     weight, bias = model.network.to_answer.weight, model.network.to_answer.bias
     scores = (hidden[0, one.first :] @ weight.T + bias).detach().double()
-    np.testing.assert_allclose(one.found.start, scores[:, 0].softmax(0), atol=1e-5)
-    np.testing.assert_allclose(one.found.end, scores[:, 1].softmax(0), atol=1e-5)
-    assert one.found.start.sum() == pytest.approx(1) == one.found.end.sum()
+    np.testing.assert_allclose(one.span_scores.start, scores[:, 0].softmax(0), atol=1e-5)
+    np.testing.assert_allclose(one.span_scores.end, scores[:, 1].softmax(0), atol=1e-5)
+    assert one.span_scores.start.sum() == pytest.approx(1) == one.span_scores.end.sum()
     n = len(one.tokens)
     best = max(
         ((i, j) for i in range(n) for j in range(i, n)),
         key=lambda pair: one.starts[pair[0]] + one.ends[pair[1]],
     )
-    assert one.found.best == best
+    assert one.span_scores.best == best
     span = one.span(item.start, item.end)
     assert span is not None and one.text(span) == item.answer == item.passage[item.start : item.end]
     assert one.text((n - 1, n - 1)) == "" and one.span(item.start + 1, item.end) is None
@@ -62,14 +62,14 @@ def test_a_push_moves_one_score_and_no_answer_ends_before_it_starts(body):
     model, item = headed(body, "answers"), grammar.questions(3, 5, "test")[0]
     one = maths.answer(model, item.question, item.passage)
     pushed = one.pushed("end", 0, 1000.0)
-    assert pushed.alone == (one.alone[0], 0) and pushed.found.best == (0, 0)
+    assert pushed.separate_choices == (one.separate_choices[0], 0) and pushed.span_scores.best == (0, 0)
     assert (
         pushed.ends[0] - one.ends[0] == 1000
         and (pushed.ends[1:] == one.ends[1:]).all()
         and (pushed.starts == one.starts).all()
     )
     other = one.pushed("start", len(one.tokens) - 1, 1000.0)
-    assert other.found.best == (len(one.tokens) - 1,) * 2
+    assert other.span_scores.best == (len(one.tokens) - 1,) * 2
 
 
 def test_a_word_has_the_tag_of_its_first_piece(body):

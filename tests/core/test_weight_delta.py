@@ -12,7 +12,7 @@ from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS
 from core.training.finetune.tuning import TUNINGS
 from core.training.finetune.weight_delta import MOST, ROWS, SCALE, apply_delta, encode_delta
-from viz.course.bert.frozen_or_full.maths import attention_change, said
+from viz.course.bert.frozen_or_full.maths import attention_change, describe_output
 from viz.course.shared.weighting import softmax
 from viz.labels import percent
 
@@ -136,12 +136,12 @@ def test_what_tuning_changed_in_a_run(body):
         attention_change(before, full.run("The soup."))
     chances = softmax(full.run(text).classes)
     assert (
-        said(full.run(text), GOALS["opinions"].labels)
+        describe_output(full.run(text), GOALS["opinions"].labels)
         == f"{GOALS['opinions'].labels[int(chances.argmax())]}, {percent(chances.max())}"
     )
     tags = tuning.model(TUNINGS["tags-frozen"], taught(body, "tags-frozen"), "tags", base=body)
-    assert len(said(tags.run("We ate."), GOALS["tags"].labels).split(", ")) == 3
+    assert len(describe_output(tags.run("We ate."), GOALS["tags"].labels).split(", ")) == 3
     answers = tuning.model(TUNINGS["answers-frozen"], taught(body, "answers-frozen"), "answers", base=body)
-    assert said(answers.run("Who ate?", pair="Anna ate."), ())
+    assert describe_output(answers.run("Who ate?", pair="Anna ate."), ())
     with pytest.raises(InputError, match="second text"):
-        said(answers.run("Who ate?"), ())
+        describe_output(answers.run("Who ate?"), ())

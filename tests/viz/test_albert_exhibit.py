@@ -129,7 +129,7 @@ def test_pairs_of_both_tasks_stand_side_by_side_and_a_bag_of_words_tells_one():
     learned = {task: pairs.learned(task) for task in pairs.TASKS}
     assert percent(learned[pairs.NEXT].held_out) not in said(before)
     for place, task in enumerate(pairs.TASKS):
-        right, wrong = pairs.drawn(task, Params().draw)
+        right, wrong = pairs.sample_pairs(task, Params().draw)
         shown = [row["said"] for row in drawn_rows(before, mark="rect", place=place)]
         assert shown == [right.first, right.second, wrong.first, wrong.second]
     told = commit(before, "order")
@@ -140,15 +140,15 @@ def test_pairs_of_both_tasks_stand_side_by_side_and_a_bag_of_words_tells_one():
 
 @pytest.mark.parametrize("draw", range(12))
 def test_the_label_rule_and_the_multiset_of_words(draw):
-    right, swapped = pairs.drawn(pairs.ORDER, draw)
+    right, swapped = pairs.sample_pairs(pairs.ORDER, draw)
     assert (right.label, swapped.label) == (1, 0)
     assert (swapped.first, swapped.second) == (right.second, right.first)
     count = [Counter(pairs.words(f"{pair.first} {pair.second}")) for pair in (right, swapped)]
     assert count[0] == count[1] == right.words
-    story = " ".join(stories()[right.of[0]])
+    story = " ".join(stories()[right.stories[0]])
     assert f"{right.first} {right.second}" in story and f"{right.second} {right.first}" not in story
-    same, other = pairs.drawn(pairs.NEXT, draw)
-    assert same == right and other.first == right.first and other.of[0] != other.of[1]
+    same, other = pairs.sample_pairs(pairs.NEXT, draw)
+    assert same == right and other.first == right.first and other.stories[0] != other.stories[1]
     assert other.words != same.words
 
 

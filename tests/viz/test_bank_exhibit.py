@@ -152,7 +152,7 @@ def test_sentences_and_what_is_nearer():
         rows = np.array(
             [
                 contextual_vectors.cosines(
-                    contextual_vectors.sentences(bert(), [row.text, row.same, row.alike], how)
+                    contextual_vectors.sentences(bert(), [row.text, row.same, row.lookalike], how)
                 )[0, 1:]
                 for row in senses.TRIPLES
             ]
@@ -165,7 +165,7 @@ def test_sentences_and_what_is_nearer():
     assert states(said(told), f"{wins[contextual_vectors.HOWS[1]]} of 10")
     assert all(f"{found.right} of {found.n}" in said(told) for found in classified.values())
     mine = commit(page(5, how=contextual_vectors.HOWS[2], sentence="It was very cold!"), "whole")
-    texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.alike)]
+    texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.lookalike)]
     values = contextual_vectors.cosines(
         contextual_vectors.sentences(bert(), ["It was very cold!", *texts], contextual_vectors.HOWS[2])
     )[0, 1:]

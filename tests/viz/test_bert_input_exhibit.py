@@ -131,7 +131,7 @@ def test_three_vectors_and_their_sum():
 
 def test_one_of_the_three_is_switched_off():
     model = core.serving.engine.default().open("bert-mini")
-    found = {part: input_sum.without(model, *wordpiece.EXAMPLE, part) for part in input_sum.PARTS}
+    found = {part: input_sum.ablate(model, *wordpiece.EXAMPLE, part) for part in input_sum.PARTS}
     before, told = page(5), page(5, guess=("off", "position embedding"), off="segment")
     answer = max(found, key=lambda part: found[part].turned.mean())
     assert (

@@ -63,8 +63,8 @@ def bars(test: AppTest, place: int) -> dict[str, float]:
     return {row["name"]: row["value"] for row in data(charts(test)[place])}
 
 
-def of(model: str, text: str, pair: str | None = None, edits=()) -> maths.Said:
-    return maths.said(
+def of(model: str, text: str, pair: str | None = None, edits=()) -> maths.Classification:
+    return maths.classify(
         core.serving.engine.default().open(model).run(text, pair=pair, keep=maths.KEEP, edits=edits)
     )
 
@@ -85,10 +85,10 @@ def test_the_class_waits_for_the_guess_and_follows_the_sentence():
     told = of(SINGLE, TEXT)
     assert right(before, "class") == CLASSES[told.best] and len(before.get("vega_lite_chart")) == 1
     assert f"{percent(told.chances[told.best])}" not in said_and_set(before)
-    new = maths.untaught(
+    new = maths.with_new_head(
         tuning.TUNINGS["opinions-full"], core.serving.engine.default().open(tuning_live.BEFORE), 0
     )
-    untaught = maths.said(new.run(TEXT, keep=maths.KEEP)).chances
+    untaught = maths.classify(new.run(TEXT, keep=maths.KEEP)).chances
     assert list(bars(before, 0).values()) == pytest.approx(untaught.tolist())
     after = page(1, guess=("class", CLASSES[0]), text=TEXT)
     assert list(bars(after, 1).values()) == pytest.approx(
@@ -210,9 +210,9 @@ def test_without_recorded_runs_every_step_offers_the_live_one(tmp_path, monkeypa
             and tuning_live.MISSING in said(test)
             and any(one.label == "Train it now" for one in test.button)
         )
-    assert read.read(TEXT, None, 0).said.chances.sum() == pytest.approx(1) and exhibit.thumbnail().startswith(
-        "<svg"
-    )
+    assert read.read(TEXT, None, 0).classification.chances.sum() == pytest.approx(
+        1
+    ) and exhibit.thumbnail().startswith("<svg")
 
 
 @pytest.mark.slow

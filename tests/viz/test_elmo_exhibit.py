@@ -126,20 +126,20 @@ def test_in_reverse_the_backward_weights_give_the_same_and_the_forward_ones_do_n
     """C108: swap direction."""
     found, read = chains.chains(elmo(), TEXT), chains.reversed_text(elmo(), TEXT)
     assert read.gap(found) < 1e-5
-    assert np.abs(read.other - found.backward).max() > 0.01
+    assert np.abs(read.forward - found.backward).max() > 0.01
     turned = elmo().tokenizer.encode(TEXT).ids[::-1]
     start = elmo().tokenizer.end
     row = torch.tensor([[start, *turned[:-1]]])
     with torch.inference_mode():
         logits = elmo().network.logits(elmo().network(Batch(ids=row, real=row >= 0)))[0].double()
     wanted = logits.log_softmax(-1)[torch.arange(len(turned)), torch.tensor(turned)].numpy()[::-1]
-    np.testing.assert_allclose(read.other, wanted, atol=1e-5)
+    np.testing.assert_allclose(read.forward, wanted, atol=1e-5)
     before = page(3, reads=reads)
     assert len(bars(before)) == len(turned)
-    more = "a higher probability" if read.other.sum() > found.forward.sum() else "a lower probability"
+    more = "a higher probability" if read.forward.sum() > found.forward.sum() else "a lower probability"
     after = page(3, guess=("turned", more), reads=reads)
     assert "Right." in said(after)
-    shown = read.own if reads == "back" else read.other
+    shown = read.backward if reads == "back" else read.forward
     assert bars(after)[len(turned) :] == [f"{value:,.3f}" for value in shown]
 
 

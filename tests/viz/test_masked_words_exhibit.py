@@ -58,14 +58,14 @@ def test_the_blank_is_covered_until_one_guessed_and_is_the_models_own():
     assert not before.exception and before.title[0].value == "Masked words"
     assert asked(before, "blank")[2] == found.best[0][0] and set(bar_labels(before, 1)) == {"?"}
     told = page(word="1", guess=("blank", found.best[0][0]))
-    assert "Right." in said(told) and f"gets {percent(found.wanted)}" in said(told)
+    assert "Right." in said(told) and f"gets {percent(found.target_chance)}" in said(told)
     np.testing.assert_allclose(
         [bar["value"] for bar in drawn_rows(told, "value", place=1)][:5],
         [chance for _, chance in found.best],
         rtol=1e-5,
     )
     other = Params(text=TEXT, word=3)
-    assert f"gets {percent(blanks.guess(bert(), text, other).wanted)}" in said(
+    assert f"gets {percent(blanks.guess(bert(), text, other).target_chance)}" in said(
         page(word="3", guess=("blank", found.best[0][0]))
     )
 
@@ -83,7 +83,7 @@ def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     places = np.flatnonzero(one.labels >= 0)
     assert rows["label"] == [text.tokens[at] for at in places] and len(rows["bert-mini"]) == len(places)
     at = int(places[0])
-    chance = hidden_words.at(bert(), one.read[None], [at])[0]
+    chance = hidden_words.chances_at(bert(), one.read[None], [at])[0]
     assert rows["bert-mini"][0] == token(
         int(chance.argmax())
     ) and f"predicted with {percent(chance[text.ids[at]])}" in said(test)
@@ -105,7 +105,7 @@ def test_many_draws_are_counted_within_their_range():
     found = masking.count(text.ids, text.special, 1000, params.draw, **draws.how(text, params))
     before, told = page(3), page(3).button(key=f"predict:{SLUG}count:commit").click().run()
     counts = lanes(told)[0]
-    np.testing.assert_array_equal(counts, found.chosen)
+    np.testing.assert_array_equal(counts, found.chosen_counts)
     assert counts[0] == counts[-1] == 0 and covers(before, 1) == 1 and not lanes(before, 1)
     np.testing.assert_array_equal(lanes(told, 1)[0], found.fates)
     assert (
@@ -122,7 +122,7 @@ def test_left_right_and_both():
     params = Params(text=TEXT, word=2)
     text = exhibit.compute(params)
     _, found = hidden_words.contexts(bert(), text, blanks.place_of(params, text))
-    best = max(found, key=lambda name: found[name].wanted)
+    best = max(found, key=lambda name: found[name].target_chance)
     before, told = page(4, word="2"), page(4, word="2", guess=("sides", best))
     assert (
         asked(before, "sides")[2] == best
@@ -130,17 +130,19 @@ def test_left_right_and_both():
         and covers(before) == 1
         and not lanes(before)
     )
-    np.testing.assert_allclose(lanes(told)[0], [100 * said.wanted for said in found.values()], atol=0.06)
-    assert f"both {percent(found['both'].wanted, 2)}" in said(
+    np.testing.assert_allclose(
+        lanes(told)[0], [100 * said.target_chance for said in found.values()], atol=0.06
+    )
+    assert f"both {percent(found['both'].target_chance, 2)}" in said(
         told
-    ) and f"both {percent(found['both'].wanted, 2)}" not in said(before)
+    ) and f"both {percent(found['both'].target_chance, 2)}" not in said(before)
 
 
 @pytest.mark.slow
 def test_both_sides_against_the_left_on_every_word():
     text = exhibit.compute(Params(text=TEXT))
     places = blanks.askable(text)
-    both = np.array([one.wanted for one in hidden_words.in_turn(bert(), text, places)])
+    both = np.array([one.target_chance for one in hidden_words.in_turn(bert(), text, places)])
     left = np.array(
         [
             chance
@@ -153,7 +155,7 @@ def test_both_sides_against_the_left_on_every_word():
     before = page(5)
     answer = asked(before, "who")[2]
     told = page(5, guess=("who", answer))
-    assert answer == blanks.WHO[0 if wins[0] > wins[1] else 1 if wins[1] > wins[0] else 2]
+    assert answer == blanks.WINNERS[0 if wins[0] > wins[1] else 1 if wins[1] > wins[0] else 2]
     np.testing.assert_allclose(lanes(told)[0], 100 * both, atol=0.06)
     np.testing.assert_allclose(lanes(told)[1], 100 * left, atol=0.06)
     assert states(said(told), f"{wins[0]} of {len(places)} words", wins[1]) and "sides win" not in said(

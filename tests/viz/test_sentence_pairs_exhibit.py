@@ -65,8 +65,10 @@ def test_what_cls_says_is_covered_until_one_guessed():
     assert [row["value"] for row in drawn_rows(told, mark="bar", place=1)] == pytest.approx(
         [chance, 1 - chance]
     ) and f"P(IsNext) = {percent(chance)}" in said(told)
-    answers = {asked(page(a=row.first, b=row.second), "one")[2] for row in next_pairs.judged()[:3]}
-    pairs = next_sentence.follows(bert(), [(row.first, row.second) for row in next_pairs.judged()[:3]])
+    answers = {asked(page(a=row.first, b=row.second), "one")[2] for row in next_pairs.labelled_pairs()[:3]}
+    pairs = next_sentence.follows(
+        bert(), [(row.first, row.second) for row in next_pairs.labelled_pairs()[:3]]
+    )
     assert answers == {game.SAYS[int(chance < 0.5)] for chance in pairs}
     known = page(a=EXAMPLES[1][0], b=EXAMPLES[1][1])
     assert (
@@ -102,7 +104,7 @@ def test_draws_are_half_and_half_and_counted():
 
 @pytest.mark.slow
 def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
-    rows = next_pairs.judged()
+    rows = next_pairs.labelled_pairs()
     values = next_sentence.follows(bert(), [(row.first, row.second) for row in rows])
     half, (better, firsts) = next_pairs.right(values, rows, 0.5), next_pairs.preferred(values)
     before = page(3)
@@ -140,7 +142,7 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
 def test_who_looks_at_which_text():
     run = exhibit.compute(Params(a=A, b=B))
     found = next_sentence.blocks(run.attention("self").weights, next_sentence.groups(run))
-    best = reading.AT[int(found.mean((0, 1))[1].argmax())]
+    best = reading.GROUP_LABELS[int(found.mean((0, 1))[1].argmax())]
     before, told = page(4), page(4, guess=("who", best), block="[CLS] → B")
     assert asked(before, "who")[2] == best and {
         cell["label"] for cell in [*drawn_rows(before, "value"), *drawn_rows(before, "value", place=1)]
@@ -161,7 +163,7 @@ def test_who_looks_at_which_text():
 @pytest.mark.slow
 def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     """C085."""
-    rows = [next_pairs.Drawn(A, B, True), *next_pairs.draws(3, 3)]
+    rows = [next_pairs.SampledPair(A, B, True), *next_pairs.draws(3, 3)]
     found = next_sentence.loss(
         bert(), [(row.first, row.second) for row in rows], [row.follows for row in rows], 3
     )

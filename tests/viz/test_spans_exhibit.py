@@ -95,12 +95,12 @@ def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
     )
     told = before.button(key=f"predict:{SLUG}mark:commit").click().run()
     header = sent[SLUG + "text"]
-    assert "Right." in said(told) and header["pick"] == "" and header["span"] == list(one.found.best)
-    np.testing.assert_allclose(header["above"], one.found.start, atol=1e-6)
-    np.testing.assert_allclose(header["below"], one.found.end, atol=1e-6)
+    assert "Right." in said(told) and header["pick"] == "" and header["span"] == list(one.span_scores.best)
+    np.testing.assert_allclose(header["above"], one.span_scores.start, atol=1e-6)
+    np.testing.assert_allclose(header["below"], one.span_scores.end, atol=1e-6)
     assert sum(header["above"]) == pytest.approx(1, abs=1e-4) == sum(header["below"])
-    best = answers.told(one, one.found.best)
-    assert states(said(told), percent(one.found.probability), f"“{best}”")
+    best = answers.span_text(one, one.span_scores.best)
+    assert states(said(told), percent(one.span_scores.probability), f"“{best}”")
     assert ("It is right." in said(told)) == (best == "Rosa") != states(said(told), "wrong", "“Rosa”")
     right = tuning.RecordedRun.read("answers-full").reports[-1].right
     assert states(told.text[0].value, percent(right)), "the first line"
@@ -122,7 +122,7 @@ def test_a_question_of_each_kind_and_ones_own_text(sent):
     one = maths.answer(
         core.serving.engine.default().open("recorded: answers-full"), "Who slept?", "A cat slept."
     )
-    assert asked(own, "mark")[1] == answers.told(one, one.found.best)
+    assert asked(own, "mark")[1] == answers.span_text(one, one.span_scores.best)
     told = own.button(key=f"predict:{SLUG}mark:commit").click().run()
     assert "no answer" in said(told) and "It is right" not in said(told)
 
@@ -146,22 +146,23 @@ def test_all_pairs_and_ends_that_cross(monkeypatch):
     assert (
         given["allowed"].sum() == n * (n + 1) // 2
         and not np.tril(given["allowed"], -1).any()
-        and given["selected"] == one.found.best
+        and given["selected"] == one.span_scores.best
     )
     for i, j in [(0, 3), (5, 5), (2, n - 1)]:
         assert given["values"][i, j] == pytest.approx(one.starts[i] + one.ends[j])
     assert "and masked" in said(before)
     answer = asked(before, "crossed")[2]
     assert (
-        answer == answers.told(crossed, crossed.found.best) and crossed.found.best[0] <= crossed.found.best[1]
+        answer == answers.span_text(crossed, crossed.span_scores.best)
+        and crossed.span_scores.best[0] <= crossed.span_scores.best[1]
     )
     assert "greatest sum" not in said(before)
     told = page(2, guess=("crossed", answer), push="40")
     pushed = one.pushed(edge, at, 40.0)
     assert (
         "Right." in said(told)
-        and given["selected"] == pushed.found.best
-        and f"“{answers.told(pushed, pushed.found.best)}”, {pushed.found.scores[pushed.found.best]:.2f}."
+        and given["selected"] == pushed.span_scores.best
+        and f"“{answers.span_text(pushed, pushed.span_scores.best)}”, {pushed.span_scores.scores[pushed.span_scores.best]:.2f}."
         in said(told)
     )
     assert f"{n * n:,} pairs, {n * (n + 1) // 2:,} allowed" in said(told)
@@ -178,9 +179,9 @@ def test_a_push_that_crosses_is_found_for_any_scores():
         n = int(rng.integers(2, 9))
         one = maths.Answer("", 0, ("x",) * n, (None,) * n, rng.normal(size=n), rng.normal(size=n))
         edge, at = pairs.where(one)
-        start, end = one.pushed(edge, at, pairs.crossing(one)).alone
+        start, end = one.pushed(edge, at, pairs.crossing(one)).separate_choices
         assert (end == at) if edge == "end" else (start == at)
-        assert end < start or one.alone[0] == 0
+        assert end < start or one.separate_choices[0] == 0
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def test_the_mask_of_the_course_is_counted_and_drawn_in_three_colours():
     assert "622 of 4,096, 15.2%" in said(after)
     found = cells(after)
     assert len(found) == 622 and {row["part"] for row in found} == set(PARTS)
-    mask = Mask.of(Shape(4096))
+    mask = Mask.from_shape(Shape(4096))
     counts = mask.counts()
     assert (counts["window"], counts["global"], counts["random"]) == (190, 252, 186)
     assert sum(row["part"] == "random" for row in found) == counts["random"]
@@ -63,18 +63,18 @@ def test_each_part_is_drawn_by_itself(part):
     """C095: separately."""
     found = cells(page(1, shown=part))
     assert {row["part"] for row in found} == {part}
-    assert len(found) == Mask.of(Shape(4096)).counts()[part]
+    assert len(found) == Mask.from_shape(Shape(4096)).counts()[part]
 
 
 def test_the_sliders_change_the_mask_and_the_seed_its_random_blocks_alone():
-    mask = Mask.of(Shape(1024, 32, 5, 1, 2, 3))
+    mask = Mask.from_shape(Shape(1024, 32, 5, 1, 2, 3))
     assert (mask.parts["window"] == masks.window(32, 2).numpy()).all()
     assert (mask.parts["global"] == masks.global_tokens(32, [0]).numpy()).all()
-    other = Mask.of(Shape(1024, 32, 5, 1, 2, 4))
+    other = Mask.from_shape(Shape(1024, 32, 5, 1, 2, 4))
     assert (other.parts["random"] != mask.parts["random"]).any()
-    assert (other.kept(PARTS[:2]) == mask.kept(PARTS[:2])).all()
+    assert (other.union(PARTS[:2]) == mask.union(PARTS[:2])).all()
     test = page(1, n="1024", block="32", window="5", n_global="1", n_random="2", seed="3")
-    assert len(cells(test)) == int(mask.kept().sum())
+    assert len(cells(test)) == int(mask.union().sum())
 
 
 def test_the_share_kept_falls_with_the_length_and_full_is_768_mib_against_12():
@@ -102,10 +102,10 @@ def test_full_mask_equals_full_attention():
 
 
 def test_a_way_is_as_long_as_a_search_by_powers_says():
-    mask = Mask.of(Shape(1024, 32, 3, 1, 1, 5))
+    mask = Mask.from_shape(Shape(1024, 32, 3, 1, 1, 5))
     for parts in (PARTS, PARTS[:1], ("random",), ("global",)):
-        kept = mask.kept(parts) | np.eye(32, dtype=bool)
-        found, reached, layers = maths.distances(mask.kept(parts)), np.eye(32, dtype=bool), 0
+        kept = mask.union(parts) | np.eye(32, dtype=bool)
+        found, reached, layers = maths.distances(mask.union(parts)), np.eye(32, dtype=bool), 0
         while layers <= found.max():
             assert ((found >= 0) & (found <= layers) == reached).all()
             reached, layers = (kept.astype(int) @ reached) > 0, layers + 1
@@ -113,7 +113,7 @@ def test_a_way_is_as_long_as_a_search_by_powers_says():
             way = maths.way(mask, source, target, parts)
             steps = found[target, source]
             assert (way.steps if way.steps is not None else -1) == steps
-            assert all(mask.kept(parts)[after, at] for at, after in pairwise(way.path))
+            assert all(mask.union(parts)[after, at] for at, after in pairwise(way.path))
             assert len(way.parts) == max(0, steps)
     assert maths.far(mask, PARTS).most == 2 and maths.far(mask, PARTS[:1]).most == 31
 
@@ -168,7 +168,7 @@ def test_a_long_text_is_read_in_blocks_and_guesses_follow_the_answer():
     assert found.n > 512 and found.blocks.shape == (-(-found.n // found.block),) * 2
     np.testing.assert_allclose(found.blocks.sum(1), 1, atol=1e-4)
     assert found.blocks[~found.allowed].max() == 0 and 0.1 < found.allowed.mean() < 0.5
-    assert sum(found.held.values()) == pytest.approx(1, abs=1e-4)
+    assert sum(found.attention_by_part.values()) == pytest.approx(1, abs=1e-4)
     after = committed(page(5, {"near": 50}), "near")
     guessed = read.guesses(LONG)
     assert states(said(after), guessed.n, guessed.blocks)

@@ -29,7 +29,8 @@ AT_ONCE = 32
 class Uses:
     """A word in several sentences: vectors (layer + 2, sentence, d_model), and its `places` (sentence,) in tokens.
 
-    Row 0 of the vectors is the token table, row 1 what enters the first layer (with the place), the last what leaves the last layer.
+    Row 0 of the vectors is the token table, row 1 the input of the first layer (with the position), the last the output of the
+    last layer.
     """
 
     texts: tuple[str, ...]
@@ -37,16 +38,17 @@ class Uses:
     places: tuple[int, ...]
 
     def cosines(self, layer: int) -> Array:
-        """The cosine of each pair of sentences at one of the rows (sentence, sentence)."""
+        """Return the cosine of each pair of sentences at one of the rows (sentence, sentence)."""
         return cosines(self.vectors[layer])
 
     def by_layer(self) -> Array:
-        """The cosine of the first two sentences, row after row (layer + 2,)."""
+        """Return the cosine of the first two sentences, row after row (layer + 2,)."""
         return np.array([cosines(rows[:2])[0, 1] for rows in self.vectors])
 
 
 def uses(model: Model, texts: Sequence[str], word: str) -> Uses:
-    """The last place of a word in each text; of several pieces the mean. Raises InputError for a text without it.
+    """Return the vectors of a word at its last position in each text; of several tokens the mean. Raises InputError for a text
+    without it.
 
     >>> import core
     >>> found = uses(core.open_model("bert-mini"), ["Money is in the bank.", "Some plants grow in bank of rivers."], "bank")
@@ -64,7 +66,7 @@ def uses(model: Model, texts: Sequence[str], word: str) -> Uses:
 
 
 def cosines(rows: Array) -> Array:
-    """All cosines of rows (row, d) with each other, as 1 - |u - w|^2 / 2 of the unit vectors: equal rows give exactly 1.
+    """Return all cosines of rows (row, d) with each other, as 1 - |u - w|^2 / 2 of the unit vectors: equal rows give exactly 1.
 
     >>> cosines(np.array([[3.0, 4.0], [3.0, 4.0], [-4.0, 3.0]])).round(12).tolist()
     [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -74,7 +76,7 @@ def cosines(rows: Array) -> Array:
 
 
 def nearest(matrix: Array) -> NDArray[np.int64]:
-    """For each row of a matrix of cosines the other row with the largest (row,); of equal ones the earlier.
+    """Return for each row of a matrix of cosines the other row with the largest (row,); of equal ones the earlier.
 
     >>> nearest(np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.9], [0.2, 0.9, 1.0]])).tolist()
     [1, 2, 1]
@@ -85,7 +87,7 @@ def nearest(matrix: Array) -> NDArray[np.int64]:
 
 
 def agree(matrix: Array, kinds: Sequence[Any]) -> int:
-    """How many rows have a nearest row of their own kind.
+    """Count the rows whose nearest row is of their own kind.
 
     >>> agree(np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.9], [0.2, 0.9, 1.0]]), ["a", "a", "b"])
     1
@@ -94,7 +96,7 @@ def agree(matrix: Array, kinds: Sequence[Any]) -> int:
 
 
 def kept_apart(matrix: Array, kinds: Sequence[int]) -> tuple[float, float]:
-    """The mean cosine of two different rows of one kind, and of rows of two kinds; rows of a kind below 0 do not count.
+    """Return the mean cosine of two different rows of one kind, and of rows of two kinds; rows of a kind below 0 do not count.
 
     >>> kept_apart(np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.4], [0.2, 0.4, 1.0]]), [0, 0, 1])
     (0.5, 0.30000000000000004)
@@ -106,7 +108,7 @@ def kept_apart(matrix: Array, kinds: Sequence[int]) -> tuple[float, float]:
 
 
 def sentences(model: Model, texts: Sequence[str], how: str) -> Array:
-    """One vector a sentence (sentence, d_model), read from the last layer or, of the table vectors, from before any.
+    """Return one vector per sentence (sentence, d_model), from the last layer or, of the table vectors, from before any.
 
     how: "[CLS]" is the first place, "mean of all places" leaves [CLS] and [SEP] out, "mean of table vectors" has no context.
     """
@@ -130,7 +132,8 @@ def in_all_ways(model: Model, texts: Sequence[str]) -> dict[str, Array]:
 
 
 def belongs(model: Any, word: str, groups: Sequence[Sequence[str]]) -> list[tuple[str, int, float]]:
-    """The cosine of a word's one vector in a table (family skipgram) with the words of each group, those that the table has: (word, group, cosine)."""
+    """Return the cosine of a word's one vector in a table (family skipgram) with the words of each group that the table has:
+    (word, group, cosine)."""
     table, ids = table_of(model), {}
     for name in {word, *(other for group in groups for other in group)}:
         found = model.tokenizer.encode(name).ids

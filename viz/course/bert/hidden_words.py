@@ -1,4 +1,4 @@
-"""What a masked language model says at hidden places: from both sides, from one side only, and at each word in turn."""
+"""Predictions of a masked language model: from both sides, from one side only, and at each word in turn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONTEXTS = ("neither", "left only", "right only", "both")
 class Text:
     """A text as BERT reads it: ids (pos,) with [CLS] and [SEP], their names, True where a token is special, and the words.
 
-    A word is its name, the places of its pieces in `ids`, and where it begins in the text.
+    A word is its name, the positions of its tokens in `ids`, and its start in the text.
     """
 
     text: str
@@ -37,15 +37,15 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Said:
-    """The model's opinion at one place: what it holds most probable, and how probable the wanted token is."""
+class BlankPrediction:
+    """A prediction at one position: the most probable tokens, and the probability of the target."""
 
     best: tuple[tuple[str, float], ...]
-    wanted: float
+    target_chance: float
 
 
 def read(model: Model, text: str, longest: int) -> Text:
-    """The text with [CLS] and [SEP]. Raises InputError for no word, or more than `longest` tokens.
+    """Return the text with [CLS] and [SEP]. Raises InputError for no word, or more than `longest` tokens.
 
     >>> import core
     >>> read(core.open_model("bert-mini"), "The door.", 9).tokens
@@ -75,8 +75,8 @@ def read(model: Model, text: str, longest: int) -> Text:
     return Text(text, ids, tuple(model.tokenizer.token(int(index)) for index in ids), special, words)
 
 
-def at(model: Model, rows: Ids, places: Sequence[int]) -> Array:
-    """The probabilities (row, vocab) of every token at one place of each row (row, pos)."""
+def chances_at(model: Model, rows: Ids, places: Sequence[int]) -> Array:
+    """Return the probabilities (row, vocab) of every token at one position of each row (row, pos)."""
     ids = torch.from_numpy(np.ascontiguousarray(rows))
     with torch.inference_mode():
         hidden = model.network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)))
@@ -84,17 +84,17 @@ def at(model: Model, rows: Ids, places: Sequence[int]) -> Array:
     return softmax(scores.float().numpy())
 
 
-def said(model: Model, chances: Array, wanted: int, n: int = 5) -> Said:
-    """The n most probable tokens of one row of probabilities (vocab,), and the probability of the wanted one."""
+def blank_prediction(model: Model, chances: Array, target: int, n: int = 5) -> BlankPrediction:
+    """Return the n most probable tokens of one row of probabilities (vocab,), and the probability of the target."""
     best = np.argsort(-chances, kind="stable")[:n]
-    return Said(
+    return BlankPrediction(
         tuple((model.tokenizer.token(int(index)), float(chances[index])) for index in best),
-        float(chances[wanted]),
+        float(chances[target]),
     )
 
 
 def masked(model: Model, ids: Ids, places: Sequence[int]) -> Ids:
-    """A copy with these places hidden."""
+    """Return a copy with these positions masked."""
     mask = model.tokenizer.mask
     assert mask is not None, "a model that fills blanks has a mask"
     made = ids.copy()
@@ -102,35 +102,36 @@ def masked(model: Model, ids: Ids, places: Sequence[int]) -> Ids:
     return made
 
 
-def contexts(model: Model, text: Text, place: int) -> tuple[Ids, dict[str, Said]]:
-    """The rows (4, pos) that are read, and what is said at `place` of each: in the order of CONTEXTS.
+def contexts(model: Model, text: Text, place: int) -> tuple[Ids, dict[str, BlankPrediction]]:
+    """Return the rows (4, pos) that are read, and the prediction at `place` of each: in the order of CONTEXTS.
 
-    A side that may not be seen is hidden word by word behind [MASK], so the model still knows how many words stand there;
-    [CLS] and [SEP] stay.
+    A side that is not visible is masked word by word with [MASK], so the model still has the number of words there; [CLS] and
+    [SEP] stay.
     """
     n = len(text.ids) - 1
     left, right = range(1, place), range(place + 1, n)
     gone = ((*left, *right), tuple(right), tuple(left), ())
     rows = np.stack([masked(model, text.ids, (place, *away)) for away in gone])
-    chances = at(model, rows, [place] * len(rows))
+    chances = chances_at(model, rows, [place] * len(rows))
     return rows, {
-        name: said(model, row, int(text.ids[place])) for name, row in zip(CONTEXTS, chances, strict=True)
+        name: blank_prediction(model, row, int(text.ids[place]))
+        for name, row in zip(CONTEXTS, chances, strict=True)
     }
 
 
-def in_turn(model: Model, text: Text, places: Sequence[int]) -> list[Said]:
-    """Each of the places hidden by itself, with everything else in sight."""
+def in_turn(model: Model, text: Text, places: Sequence[int]) -> list[BlankPrediction]:
+    """Return the prediction at each of the positions, each masked alone."""
     if not places:
         return []
     rows = np.stack([masked(model, text.ids, [place]) for place in places])
     return [
-        said(model, row, int(text.ids[place]))
-        for row, place in zip(at(model, rows, places), places, strict=True)
+        blank_prediction(model, row, int(text.ids[place]))
+        for row, place in zip(chances_at(model, rows, places), places, strict=True)
     ]
 
 
 def from_the_left(writer: Model, text: Text, places: Sequence[int]) -> list[tuple[float, tuple[str, float]]]:
-    """How probable a model of the GPT kind holds each of these words from what stands before it, and its own first piece.
+    """Return for each word its probability under a GPT from the words before it, and the GPT's own most probable first token.
 
     NaN where its vocabulary cannot say the word.
     """

@@ -1,4 +1,4 @@
-"""The game BERT learns by: some tokens are chosen, most of them are hidden, and only the chosen ones are to be said.
+"""BERT's masked-word objective: some tokens are chosen, most of them are masked, and only the chosen ones are predicted.
 
 15% are chosen; of these 80% become [MASK], 10% a random word, 10% stay as they are (Devlin et al. 2019). Also the
 numbers of its training: the learning rate over the steps, and how much is read.
@@ -20,9 +20,9 @@ Array = NDArray[np.float64]
 NOT_CHOSEN, HIDDEN, CHANGED, LEFT = range(4)
 FATES = ("not chosen", "[MASK]", "a random word", "left as it is")
 IGNORED = -100
-"""The label of a token that is not to be said."""
+"""The label of a token that is not predicted."""
 NEAR = 3.0
-"""A count is expected within so many standard deviations; of 1,000 counts about 3 lie outside."""
+"""A count is expected within this number of standard deviations; of 1,000 counts about 3 are outside."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class Rates:
     redrawn: float = REDRAWN
 
     @property
-    def kept(self) -> float:
-        """The share of the chosen tokens that stay as they are."""
+    def unchanged(self) -> float:
+        """Return the share of the chosen tokens that stay as they are."""
         return max(0.0, 1.0 - self.masked - self.redrawn)
 
     @property
     def parts(self) -> Array:
-        """What a chosen token becomes, as three probabilities: [MASK], a random word, itself."""
-        return np.array([self.masked, 1 - self.masked - self.kept, self.kept])
+        """Return the probabilities of the replacement of a chosen token: [MASK], a random word, itself."""
+        return np.array([self.masked, 1 - self.masked - self.unchanged, self.unchanged])
 
     def n_chosen(self, n: int) -> int:
-        """How many of n words are chosen: their share, rounded, at least one.
+        """Return the number of chosen words of n: their share, rounded, at least one.
 
         >>> Rates().n_chosen(20), Rates().n_chosen(3)
         (3, 1)
@@ -54,7 +54,7 @@ class Rates:
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """One draw: what is read, what became of each token (FATES), what is to be said (-100: nothing). All (pos,)."""
+    """One sample: the input, the replacement of each token (FATES), the labels (-100: none). All (pos,)."""
 
     read: Ids
     fate: Ids
@@ -63,10 +63,11 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class Count:
-    """Many draws of one text: how often each token was chosen (pos,), what the chosen ones became (3,), both expected with a deviation."""
+    """Many samples of one text: how often each token was chosen (pos,), the replacements of the chosen ones (3,), both expected
+    with a standard deviation."""
 
     n_draws: int
-    chosen: Ids
+    chosen_counts: Ids
     fates: Ids
     chosen_expected: Array
     chosen_deviation: Array
@@ -75,16 +76,16 @@ class Count:
 
     @property
     def total(self) -> int:
-        """How many tokens were chosen in all draws."""
-        return int(self.chosen.sum())
+        """Return the number of chosen tokens in all samples."""
+        return int(self.chosen_counts.sum())
 
     @property
     def outside(self) -> int:
-        """How many counts lie farther than NEAR deviations from what is expected."""
+        """Count the counts that are more than NEAR standard deviations from the expected ones."""
         far = [
             np.abs(found - wanted) > NEAR * deviation + 1e-9
             for found, wanted, deviation in (
-                (self.chosen, self.chosen_expected, self.chosen_deviation),
+                (self.chosen_counts, self.chosen_expected, self.chosen_deviation),
                 (self.fates, self.fates_expected, self.fates_deviation),
             )
         ]
@@ -101,7 +102,8 @@ def draws(
     drawable: Ids,
     rates: Rates = Rates(),
 ) -> tuple[Ids, Ids]:
-    """n draws of one text (pos,): what is read and what became of each token, both (draw, pos). The same number draws the same.
+    """Sample n times for one text (pos,): the input and the replacement of each token, both (draw, pos). The same number
+    samples the same.
 
     A random word that happens to be the word itself counts as left as it is.
     """
@@ -114,14 +116,14 @@ def draws(
         drawable=drawable,
         share=rates.share,
         masked=rates.masked,
-        redrawn=1 - rates.masked - rates.kept,
+        redrawn=1 - rates.masked - rates.unchanged,
     )
     fate = np.where(read == mask, HIDDEN, np.where(read != rows, CHANGED, LEFT))
     return read, np.where(chosen, fate, NOT_CHOSEN)
 
 
 def draw(ids: Ids, special: NDArray[np.bool_], number: int, **how: Any) -> Draw:
-    """One draw of a text (pos,).
+    """Return one sample of a text (pos,).
 
     >>> one = draw(np.arange(9), np.arange(9) < 2, 0, mask=99, drawable=np.arange(50, 60), rates=Rates(masked=1.0, redrawn=0.0))
     >>> one.labels[one.labels >= 0] == np.flatnonzero(one.read == 99)
@@ -140,7 +142,7 @@ def count(
     rates: Rates = Rates(),
     **how: Any,
 ) -> Count:
-    """n draws, counted beside what is expected.
+    """Count n samples, beside the expected counts.
 
     Of m words k are chosen in each draw, so each word n k / m times, with variance n (k/m)(1 - k/m); of the n k chosen
     tokens a share q becomes [MASK], with variance n k q (1 - q).
@@ -161,7 +163,7 @@ def count(
 
 
 def rate(step: float, peak: float = 1e-4, warm_up: int = 10_000, steps: int = 1_000_000) -> float:
-    """The learning rate of BERT: up in a straight line for `warm_up` steps, then down in one to 0 at the last.
+    """Return the learning rate of BERT: a linear rise for `warm_up` steps, then a linear fall to 0 at the last.
 
     >>> [rate(step) for step in (5_000, 10_000, 505_000, 1_000_000)]
     [5e-05, 0.0001, 5e-05, 0.0]
@@ -172,7 +174,7 @@ def rate(step: float, peak: float = 1e-4, warm_up: int = 10_000, steps: int = 1_
 
 
 def tokens_a_step(sequences: int = 256, length: int = 512) -> int:
-    """Tokens in one batch.
+    """Return the tokens in one batch.
 
     >>> tokens_a_step()
     131072
@@ -181,7 +183,7 @@ def tokens_a_step(sequences: int = 256, length: int = 512) -> int:
 
 
 def epochs(a_step: int, steps: int = 1_000_000, corpus: float = 3.3e9) -> float:
-    """How often the corpus is read.
+    """Return how often the corpus is read.
 
     >>> round(epochs(131_072), 1), round(epochs(128_000), 1)
     (39.7, 38.8)

@@ -1,4 +1,4 @@
-"""One word, two meanings: sentences of the documents and of ours in which the same word means one thing or another."""
+"""One word, two meanings: sentences of the sources and of ours in which the same word means one thing or another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Word:
 
 
 DOCUMENTS = ("Money is in the bank.", "Some plants grow in bank of rivers.")
-"""The pair of Ghojogh and Ghodsi 2020; with [CLS] in front “bank” stands at place 5 of both."""
+"""The pair of Ghojogh and Ghodsi 2020; with [CLS] in front “bank” is at position 5 of both."""
 WORDS: Mapping[str, Word] = {
     word.word: word
     for word in (
@@ -80,7 +80,7 @@ class Triple:
 
     text: str
     same: str
-    alike: str
+    lookalike: str
 
 
 TRIPLES = (
@@ -97,4 +97,4 @@ TRIPLES = (
     Triple("Nobody was in the house.", "The house was empty.", "Everybody was in the house."),
     Triple("Give me the money.", "Hand over the gold.", "Give me the honey."),
 )
-"""What a sentence's vector should tell apart, and what it may confuse."""
+"""Sentences that a sentence vector should distinguish, and those that it may confuse."""

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 GAP = 6
-"""Of each story the last GAP sentences are for measuring alone."""
+"""The last GAP sentences of each story are for measuring alone."""
 
 
 @cache

@@ -1,10 +1,10 @@
-"""A fine-tuning as exhibits show it: its recorded run, the button that runs it now, and which of the two models the page uses.
+"""A fine-tuning on the page: its recorded run, the button that runs it now, and the choice between the two models.
 
     using = live.using("opinions-full", SLUG)   # draws nothing: the page asks which model to run its text through
     run = ask.run(using.model or live.BEFORE, text)
     live.panel("opinions-full", SLUG)           # where the page wants it: curves, sentence, progress, buttons
 
-A training runs in its panel, which looks again each second, and nothing else of the page is drawn anew until it is over.
+A training runs in its panel, which looks again each second, and nothing else of the page is drawn again until it is over.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ MISSING = "There is no recorded run of this fine-tuning here yet. Train it now."
 
 @dataclass(frozen=True, eq=False)
 class Using:
-    """Which tuned model a page uses: `whose` is a key of WHOSE, or "" with no `model` at all; its reports, and the random seed it began with."""
+    """The tuned model that a page uses: `whose` is a key of WHOSE, or "" with no `model` at all; its reports, and the random
+    seed of its start."""
 
     tuning: Tuning
     whose: str
@@ -48,7 +49,7 @@ class Using:
 
     @property
     def counted(self) -> str:
-        """What may be right."""
+        """Return the name of the things that are counted as right."""
         return COUNTED[self.tuning.goal]
 
     @property
@@ -62,8 +63,9 @@ class Using:
 
 
 def using(name: str, slug: str) -> Using:
-    """The model that the visitor chose for this tuning: their own once they trained one, unless they asked for the recorded one."""
-    offered = _offered(name)
+    """Return the model that the visitor chose for this tuning: their own once they trained one, unless they chose the recorded
+    one."""
+    offered = _usable_models(name)
     if not offered:
         return Using(TUNINGS[name], "", None)
     whose = state.read(_whose(name, slug), list(offered)[-1], state.one_of(list(offered)))
@@ -71,13 +73,13 @@ def using(name: str, slug: str) -> Using:
 
 
 def panel(name: str, slug: str) -> None:
-    """The run that is used, its curves, and beneath them the button and the choice; alone drawn anew while it trains."""
+    """Draw the run in use, its curves, and below them the button and the choice; only the panel is drawn again during training."""
     ticking = training_jobs.BEAT if training_jobs.running(name) else None
     st.fragment(_panel, run_every=ticking)(name, slug, ticking, using(name, slug).model)
 
 
 def watch(name: str) -> None:
-    """In place of the panel, where a page does not show it: keeps a training alive that runs, and draws the page anew when it is over."""
+    """Keep a running training alive on a page without its panel, and draw the page again when it is over."""
     if training_jobs.running(name):
         st.fragment(_watch, run_every=training_jobs.BEAT)(name)
 
@@ -88,7 +90,7 @@ def _watch(name: str) -> None:
 
 
 def missing(name: str, slug: str, *equations: str) -> Folds:
-    """Where there is neither a recorded run nor one's own: what is said in place of a picture, and the way to it."""
+    """Draw the panel in place of a picture where there is neither a recorded run nor the visitor's, and return the folds."""
     panel(name, slug)
     code = f"from core.training.finetune import tuning\n\nprint(tuning.TUNINGS[{name!r}])"
     return Folds(
@@ -103,21 +105,21 @@ def missing(name: str, slug: str, *equations: str) -> Folds:
 def needs(
     goal: str, slug: str, *equations: str
 ) -> Callable[[Callable[[Any, Using], Folds]], Callable[[Any, Mapping[str, Using]], Folds]]:
-    """A step that needs the tuned model of a goal, and is given it; where there is none, the way to it stands in its place."""
+    """Decorate a step that takes the tuned model of a goal; where there is none, the panel that trains it is drawn instead."""
 
     def step(draw: Callable[[Any, Using], Folds]) -> Callable[[Any, Mapping[str, Using]], Folds]:
         @functools.wraps(draw)
-        def drawn(params: Any, models: Mapping[str, Using]) -> Folds:
+        def step_with_model(params: Any, models: Mapping[str, Using]) -> Folds:
             used = models[goal]
             return draw(params, used) if used.model else missing(used.tuning.name, slug, *equations)
 
-        return drawn
+        return step_with_model
 
     return step
 
 
 def made(run: Using) -> str:
-    """How a model came about, and what that gained; for none that there is none.
+    """Return a sentence on the training of a model and its gain; MISSING where there is no model.
 
     >>> made(Using(TUNINGS["tags-full"], "", None)) == MISSING
     True
@@ -139,15 +141,15 @@ def made(run: Using) -> str:
 
 
 def brief(run: Using) -> str:
-    """The same in a few words, for a room."""
+    """Return the same in a few words, for present mode."""
     if not run.reports:
         return MISSING
     first, last = run.reports[0], run.reports[-1]
     return f"{last.step:,} steps, {last.seconds:.0f} seconds, random seed {run.seed}: from {percent(first.right)} to {percent(last.right)} of the {run.counted} right, on unseen synthetic texts."
 
 
-def _offered(name: str) -> dict[str, Using]:
-    """The models that this visitor may use, the recorded one first."""
+def _usable_models(name: str) -> dict[str, Using]:
+    """Return the models that this visitor may use, the recorded one first."""
     found: dict[str, Using] = {}
     if name in tuning.RecordedRun.names():
         run = tuning.RecordedRun.read(name)
@@ -162,12 +164,12 @@ def _whose(name: str, slug: str) -> str:
     return f"{slug}whose.{name}"
 
 
-def _panel(name: str, slug: str, ticking: float | None, shown: str | None) -> None:
+def _panel(name: str, slug: str, ticking: float | None, model_in_view: str | None) -> None:
     with errors.guard():
         used, own = using(name, slug), training_jobs.latest_training(name)
         if (
             training_jobs.BEAT if own is not None and not own.over else None
-        ) != ticking or used.model != shown:
+        ) != ticking or used.model != model_in_view:
             st.rerun()  # it began or ended, or another model was chosen: the whole page follows
         _curves(name, slug, used, own)
         st.text(brief(used) if exhibit_parts.presenting() else made(used))
@@ -175,11 +177,13 @@ def _panel(name: str, slug: str, ticking: float | None, shown: str | None) -> No
         _controls(name, slug, used, own)
 
 
-def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
-    """The share that is right and the loss, of the recorded run and of the visitor's, side by side."""
-    recorded = _offered(name).get("recorded")
+def _curves(name: str, slug: str, used: Using, user_training: Training | None) -> None:
+    """Draw accuracy and loss of the recorded run and of the visitor's, side by side."""
+    recorded = _usable_models(name).get("recorded")
     known = {
-        whose: run.reports for whose, run in (("recorded", recorded), ("yours", own)) if run and run.reports
+        whose: run.reports
+        for whose, run in (("recorded", recorded), ("yours", user_training))
+        if run and run.reports
     }
     hues, height = {"recorded": 0, "yours": 1}, exhibit_parts.by_mode(200, 180)
     labels = used.tuning.goal_spec.labels
@@ -218,20 +222,20 @@ def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
             )
 
 
-def _progress(used: Using, own: Training | None) -> None:
-    """How the visitor's training stands, or that there is none; before a room a bar only for one that is there."""
-    if own is None:
+def _progress(used: Using, user_training: Training | None) -> None:
+    """Draw the progress of the visitor's training, or say that there is none; in present mode a bar only for a training."""
+    if user_training is None:
         if not exhibit_parts.presenting():
             st.progress(0.0, "You have not trained it yet. The training runs here, on one processor core.")
         return
     st.progress(
-        training_jobs.share(own, used.tuning.steps, LONGEST),
-        training_jobs.progress_sentence(own, used.tuning.steps, used.counted),
+        training_jobs.share(user_training, used.tuning.steps, LONGEST),
+        training_jobs.progress_sentence(user_training, used.tuning.steps, used.counted),
     )
 
 
-def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
-    busy = own is not None and not own.over
+def _controls(name: str, slug: str, used: Using, user_training: Training | None) -> None:
+    busy = user_training is not None and not user_training.over
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if busy:
             st.button(
@@ -256,7 +260,7 @@ def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
                     0,
                     help="The random seed: the same number gives the same initial head and the same texts again.",
                 )
-        offered = list(_offered(name))
+        offered = list(_usable_models(name))
         if len(offered) > 1:
             controls.segmented("The page uses", offered, _whose(name, slug), offered[-1], WHOSE.__getitem__)
         elif not exhibit_parts.presenting():

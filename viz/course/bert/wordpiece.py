@@ -1,6 +1,6 @@
-"""WordPiece: a word is cut from the left, each time by the longest piece that the vocabulary holds.
+"""WordPiece: a word is split from the left, each time by the longest piece in the vocabulary.
 
-A piece that goes on a word begins with ##. Where no piece fits, the whole word is [UNK] (Wu et al. 2016; Devlin et al. 2019).
+A piece that continues a word begins with ##. Where no piece fits, the whole word is [UNK] (Wu et al. 2016; Devlin et al. 2019).
 """
 
 from __future__ import annotations
@@ -14,40 +14,40 @@ from core.errors import InputError
 
 UNKNOWN, ON, FIRST, BETWEEN = "[UNK]", "##", "[CLS]", "[SEP]"
 LONGEST_WORD = 100
-"""A longer word is not cut at all."""
+"""Length of the longest word that is split, in letters."""
 MOST_PIECES, LONGEST_PIECE = 120, 24
 DOCUMENTS = "my dog is cute he likes play ##ing"
-"""The pieces of the documents' example."""
+"""The pieces of the sources' example."""
 OTHER = "my dog is he like ##s play ##ing"
-"""As many pieces, chosen otherwise: one word falls in two, and for one the letters are missing."""
+"""Another choice of as many pieces: one word is split in two, and for one the letters are missing."""
 EXAMPLE = ("my dog is cute", "he likes playing")
 
 
 @dataclass(frozen=True)
 class Try:
-    """One look into the vocabulary: the letters [start, end) of the word as `piece`, and whether it is there."""
+    """One lookup in the vocabulary: the letters [start, end) of the word as `piece`, and whether it is in the vocabulary."""
 
     start: int
     end: int
     piece: str
-    found: bool
+    in_vocabulary: bool
 
 
 @dataclass(frozen=True)
 class Row:
-    """What BERT reads of two texts: tokens, the text each belongs to (0, 1), its place."""
+    """BERT's input for two texts: tokens, the text of each (0, 1), its position."""
 
     tokens: tuple[str, ...]
     segments: tuple[int, ...]
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """0, 1, 2, .. through both texts."""
+        """Return 0, 1, 2, .. through both texts."""
         return tuple(range(len(self.tokens)))
 
 
 def vocabulary(line: str) -> tuple[str, ...]:
-    """The pieces that a visitor typed, each once, in order, in lower case.
+    """Return the pieces that a visitor typed, each once, in order, in lower case.
 
     Raises InputError for too many pieces, or one that is too long.
 
@@ -72,7 +72,7 @@ def vocabulary(line: str) -> tuple[str, ...]:
 
 
 def letters_of(words: Collection[str]) -> tuple[str, ...]:
-    """Every letter of these words, as a beginning and as a continuation: with them nothing is unknown.
+    """Return every letter of these words, as a beginning and as a continuation: with them no word is unknown.
 
     >>> letters_of(["ab"])
     ('a', '##a', 'b', '##b')
@@ -80,10 +80,11 @@ def letters_of(words: Collection[str]) -> tuple[str, ...]:
     return tuple(piece for letter in sorted(set("".join(words))) for piece in (letter, ON + letter))
 
 
-def tries(word: str, known: Collection[str]) -> tuple[Try, ...]:
-    """Every look into the vocabulary, in order: from each place the longest piece first, one letter shorter each time.
+def tries(word: str, pieces: Collection[str]) -> tuple[Try, ...]:
+    """Return every lookup in the vocabulary, in order: from each position the longest piece first, one letter shorter each
+    time.
 
-    >>> [(one.piece, one.found) for one in tries("toy", {"to", "##y"})]
+    >>> [(one.piece, one.in_vocabulary) for one in tries("toy", {"to", "##y"})]
     [('toy', False), ('to', True), ('##y', True)]
     """
     made: list[Try] = []
@@ -91,52 +92,56 @@ def tries(word: str, known: Collection[str]) -> tuple[Try, ...]:
     while start < len(word):
         for end in range(len(word), start, -1):
             piece = (ON if start else "") + word[start:end]
-            made.append(Try(start, end, piece, piece in known))
-            if made[-1].found:
+            made.append(Try(start, end, piece, piece in pieces))
+            if made[-1].in_vocabulary:
                 break
-        if not made[-1].found:
+        if not made[-1].in_vocabulary:
             break
         start = made[-1].end
     return tuple(made)
 
 
-def cut(word: str, known: Collection[str]) -> tuple[str, ...]:
-    """The pieces of one word; [UNK] for all of it where some part has none.
+def cut(word: str, pieces: Collection[str]) -> tuple[str, ...]:
+    """Return the pieces of one word; [UNK] for all of it where a part has none.
 
     >>> cut("playing", {"play", "##ing"}), cut("played", {"play", "##ing"})
     (('play', '##ing'), ('[UNK]',))
     """
     if len(word) > LONGEST_WORD:
         return (UNKNOWN,)
-    made = tries(word, known)
-    return tuple(one.piece for one in made if one.found) if made and made[-1].found else (UNKNOWN,)
+    made = tries(word, pieces)
+    return (
+        tuple(one.piece for one in made if one.in_vocabulary)
+        if made and made[-1].in_vocabulary
+        else (UNKNOWN,)
+    )
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words as BERT cuts a text before the pieces: lower case, no accents, each sign by itself.
+    """Return the words of a text before they are split into pieces: lower case, no accents, each punctuation mark by itself.
 
-    >>> words("He LIKES café!")
-    ('he', 'likes', 'cafe', '!')
+    >>> words("My DOG café!")
+    ('my', 'dog', 'cafe', '!')
     """
     plain = normalizers.BertNormalizer(lowercase=True).normalize_str(text)  # pyright: ignore
     return tuple(word for word, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(plain))  # pyright: ignore
 
 
-def split(text: str, known: Collection[str]) -> tuple[str, ...]:
-    """The pieces of a text.
+def split(text: str, pieces: Collection[str]) -> tuple[str, ...]:
+    """Return the pieces of a text.
 
-    >>> split("He likes playing", vocabulary(DOCUMENTS))
-    ('he', 'likes', 'play', '##ing')
+    >>> split("My dog playing", vocabulary(DOCUMENTS))
+    ('my', 'dog', 'play', '##ing')
     """
-    return tuple(piece for word in words(text) for piece in cut(word, known))
+    return tuple(piece for word in words(text) for piece in cut(word, pieces))
 
 
 def framed(first: Sequence[str], second: Sequence[str] = ()) -> Row:
-    """[CLS] first [SEP] second [SEP]; the first text with its marks is segment 0, the second 1.
+    """Return [CLS] first [SEP] second [SEP]; the first text with its special tokens is segment 0, the second 1.
 
-    >>> row = framed(("my", "dog"), ("he",))
+    >>> row = framed(("my", "dog"), ("it",))
     >>> row.tokens, row.segments
-    (('[CLS]', 'my', 'dog', '[SEP]', 'he', '[SEP]'), (0, 0, 0, 0, 1, 1))
+    (('[CLS]', 'my', 'dog', '[SEP]', 'it', '[SEP]'), (0, 0, 0, 0, 1, 1))
     """
     a = (FIRST, *first, BETWEEN)
     b = (*second, BETWEEN) if second else ()

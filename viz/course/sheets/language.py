@@ -50,7 +50,7 @@ def pieces(chance: random.Random) -> Exercise:
         known.discard(wordpiece.ON + ending)
     vocabulary = sorted(known - {""})
     looked, cut = wordpiece.tries(word, vocabulary), wordpiece.cut(word, vocabulary)
-    found = [one for one in looked if one.found]
+    found = [one for one in looked if one.in_vocabulary]
     steps = [
         Step(f"At letter {one.start + 1} the longest piece in the vocabulary is {one.piece}.")
         for one in found
@@ -129,7 +129,7 @@ def _filled(sentence: str, place: int) -> tuple[str, tuple[tuple[str, float], ..
     model = default().open(FILLER)
     text = hidden_words.read(model, sentence, 40)
     said = hidden_words.in_turn(model, text, [place])[0]
-    return text.tokens[place], said.best, said.wanted
+    return text.tokens[place], said.best, said.target_chance
 
 
 def masked_loss(chance: random.Random) -> Exercise:

@@ -9,11 +9,11 @@ from viz.course.exhibit import Exhibit, Step
 
 
 def compute(params: Params) -> None:
-    """Nothing in common: each step computes its own."""
+    """Return nothing: each step computes its own numbers."""
 
 
 def thumbnail() -> str:
-    """Parameters of Base's layers by what is shared."""
+    """Draw the parameters of Base's layers by what is shared."""
     return thumbs.bars([maths.counted(choice)[0] for choice in NAMES], list(NAMES.values()), marked=3)
 
 

@@ -32,34 +32,34 @@ SHAPES: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Table:
-    """The sizes of a table of tokens whole and in two factors."""
+    """The sizes of a token table, in one matrix and in two factors."""
 
     V: int
     E: int
     H: int
 
     @property
-    def whole(self) -> int:
-        """V H."""
+    def unfactored(self) -> int:
+        """Return V H."""
         return self.V * self.H
 
     @property
     def factors(self) -> tuple[int, int]:
-        """V E and E H."""
+        """Return V E and E H."""
         return self.V * self.E, self.E * self.H
 
     @property
     def both(self) -> int:
-        """V E + E H.
+        """Return V E + E H.
 
-        >>> Table(30522, 128, 768).both, Table(30522, 128, 768).whole
+        >>> Table(30522, 128, 768).both, Table(30522, 128, 768).unfactored
         (4005120, 23440896)
         """
         return sum(self.factors)
 
     @property
     def even(self) -> float:
-        """The E at which both have as many numbers.
+        """Return the E at which both have the same number of parameters.
 
         >>> round(Table(30522, 128, 768).even, 1)
         749.1
@@ -69,7 +69,8 @@ class Table:
 
 @cache
 def counted(shared: str, shape: str = "Base") -> tuple[int, int, int]:
-    """Parameters of ALBERT's layers with these parts shared, of the whole body, and of BERT's body of the same shape.
+    """Return the parameters of ALBERT's layers with these parts shared, of the whole body, and of BERT's body of the same
+    shape.
 
     Built without memory and counted.
 
@@ -90,7 +91,7 @@ def _size(module: torch.nn.Module) -> int:
 
 @cache
 def parts(shape: str = "Base") -> Mapping[str, int]:
-    """Parameters of one layer by part: attention, feed-forward network, the two norms.
+    """Return the parameters of one layer by part: attention, feed-forward network, the two norms.
 
     >>> parts()
     {'attention': 2362368, 'feed-forward': 4722432, 'norms': 3072}
@@ -107,14 +108,14 @@ def parts(shape: str = "Base") -> Mapping[str, int]:
 
 
 def multiplications(shape: str = "Base") -> int:
-    """Multiplications of one word by the matrices of all layers: each layer runs, whether its weights are its own or not."""
+    """Return the multiplications of one word by the matrices of all layers: each layer runs, with shared weights or its own."""
     size = SHAPES[shape]
     return size["n_layers"] * (4 * size["d_model"] ** 2 + 2 * size["d_model"] * size["d_ff"])
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where one part of a layer lies in the memory of a real network."""
+    """The memory address of one part of a layer in a real network."""
 
     layer: int
     part: str
@@ -124,11 +125,11 @@ class Place:
 
 
 ROWS: Mapping[str, str] = {"attention": "self_attn.to_q.weight", "feed-forward": "ffn.to_hidden.weight"}
-"""The matrix of each part whose address is looked at."""
+"""The matrix of each part whose address is read."""
 
 
 def addresses(shared: str, n_layers: int) -> tuple[Place, ...]:
-    """Build a small network, and ask each layer's matrices where their first number lies.
+    """Build a small network, and return the address of the first number of each layer's matrices.
 
     >>> {place.owner for place in addresses("all", 3)}, len({p.address for p in addresses("none", 3)})
     ({0}, 6)
@@ -148,7 +149,7 @@ def addresses(shared: str, n_layers: int) -> tuple[Place, ...]:
 
 
 def written_into(shared: str, n_layers: int, value: float = 7.0) -> int:
-    """In how many layers a number is found that was written into the first layer's feed-forward matrix.
+    """Return the number of layers that contain a number written into the first layer's feed-forward matrix.
 
     >>> written_into("all", 5), written_into("attention", 5)
     (5, 1)
@@ -164,7 +165,7 @@ def written_into(shared: str, n_layers: int, value: float = 7.0) -> int:
 
 
 def steps(stream: Array) -> Array:
-    """The cosine of what enters and what leaves each layer, the mean over the words.
+    """Return the cosine between input and output of each layer, the mean over the words.
 
     stream (layer + 1, position, d_model) -> (layer,).
 

@@ -1,4 +1,4 @@
-"""The last step of the exhibit on ALBERT: pairs of both objectives side by side, and what a bag of words can tell of them."""
+"""The last step of the exhibit on ALBERT: pairs of both objectives side by side, and a bag-of-words classifier on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.serving.engine import RunRequest, default
 from viz.charts import marks
 from viz.course.bert.albert import charts, pairs
 from viz.course.bert.albert.params import MODEL, SLUG, Params
-from viz.course.bert.albert.steps import here
+from viz.course.bert.albert.steps import available_models
 from viz.course.bert.stories import stories
 from viz.course.exhibit import Folds
 from viz.labels import percent
@@ -20,12 +20,12 @@ from viz.number_text import signed
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
 BEFORE_A_ROOM = 78
-"""Letters in a line of a card, where both tasks stand below each other."""
+"""Letters in a line of a card in present mode, where one task is below the other."""
 TITLES = {pairs.NEXT: "Next sentence prediction", pairs.ORDER: "Sentence-order prediction"}
 
 
 def side_by_side(params: Params, _: object) -> Folds:
-    """A pair of each label for both objectives; a bag of words learns both, and one of them it cannot."""
+    """Ask how often a bag of words is right on the order, then draw a pair of each label for both objectives."""
     learned = {task: _learned(task) for task in pairs.TASKS}
     measured = {task: found.held_out for task, found in learned.items()}
     n = len(pairs.neighbours(True))
@@ -40,7 +40,7 @@ def side_by_side(params: Params, _: object) -> Folds:
         0.05,
         "%",
     )
-    drawn = {task: pairs.drawn(task, params.draw) for task in pairs.TASKS}
+    drawn = {task: pairs.sample_pairs(task, params.draw) for task in pairs.TASKS}
     room = exhibit_parts.presenting()
     places = [st.container(), st.container()] if room else st.columns(2, gap="medium")
     for place, (task, two) in zip(places, drawn.items(), strict=True):
@@ -65,7 +65,7 @@ def side_by_side(params: Params, _: object) -> Folds:
             if known
             else "Two bars, covered until you guess.",
         )
-    apart = {task: _apart(*two) for task, two in drawn.items()}
+    apart = {task: _n_different_words(*two) for task, two in drawn.items()}
     page_parts.summary(
         f"Words that are in only one of the two pairs: next sentence {apart[pairs.NEXT]}, sentence order {apart[pairs.ORDER]}. "
         + (
@@ -82,7 +82,7 @@ def side_by_side(params: Params, _: object) -> Folds:
                     "c": pair.label,
                     "A": pair.first,
                     "B": pair.second,
-                    "stories": " / ".join(pair.of),
+                    "stories": " / ".join(pair.stories),
                 }
                 for task, two in drawn.items()
                 for pair in two
@@ -100,19 +100,19 @@ def side_by_side(params: Params, _: object) -> Folds:
 
 
 def own_pair(params: Params) -> None:
-    """The visitor's two texts in both orders, as the bag of words and as albert-mini see them."""
+    """Show the visitor's two texts in both orders, as the bag of words and albert-mini score them."""
     params.show("albert", "a", "b")
-    two = pairs.own(params.a, params.b)
+    two = pairs.user_pairs(params.a, params.b)
     found = _learned(pairs.NEXT)
     score = [signed(value, "+.3f") for value in found.score(two)]
-    known = sorted(word for word in two[0].words if word in found.known)
+    known = sorted(word for word in two[0].words if word in found.vocabulary)
     total = len(two[0].words)
     same = "the same" if two[0].words == two[1].words else "different"
     page_parts.summary(
         f"{total} different words, {len(known)} of them known from the stories. In both orders {same} words: the bag's score for "
         f"next sentence is {score[0]} for A B and {score[1]} for B A."
     )
-    if MODEL in here():
+    if MODEL in available_models():
         chance = [in_order(pair.first, pair.second) for pair in two]
         better, n = engine_client.submit(SLUG + "preferred", preferred, 100_000)
         page_parts.summary(
@@ -151,7 +151,10 @@ def _learned(task: str) -> pairs.Learned:
 
 def _cards(task: str, right: pairs.Pair, wrong: pairs.Pair) -> list[tuple[str, list[tuple[str, int]]]]:
     if task == pairs.NEXT:
-        said = (f"c = 1: B follows A ({right.of[0]})", f"c = 0: B is from another story ({wrong.of[1]})")
+        said = (
+            f"c = 1: B follows A ({right.stories[0]})",
+            f"c = 0: B is from another story ({wrong.stories[1]})",
+        )
         return [
             (said[0], [(right.first, 0), (right.second, 1)]),
             (said[1], [(wrong.first, 0), (wrong.second, 2)]),
@@ -163,6 +166,6 @@ def _cards(task: str, right: pairs.Pair, wrong: pairs.Pair) -> list[tuple[str, l
     ]
 
 
-def _apart(right: pairs.Pair, wrong: pairs.Pair) -> int:
-    """How many different words are in one of the two pairs more often than in the other."""
+def _n_different_words(right: pairs.Pair, wrong: pairs.Pair) -> int:
+    """Count the words that one of the two pairs has more often than the other."""
     return len((right.words - wrong.words) + (wrong.words - right.words))

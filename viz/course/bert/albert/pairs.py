@@ -1,6 +1,7 @@
-"""Pairs of texts for both objectives, drawn from our own stories, and a classifier that learns them from words alone.
+"""Pairs of texts for both objectives, sampled from our own stories, and a classifier that learns them from words alone.
 
 next sentence     c = 1: B follows A        c = 0: B is of another story
+
 sentence order    c = 1: A, B               c = 0: B, A                          (Lan et al. 2020, 3.1)
 """
 
@@ -23,26 +24,26 @@ from viz.course.bert.stories import GAP, stories
 Array = NDArray[np.float64]
 NEXT, ORDER = TASKS = ("next sentence", "sentence order")
 SIDE = 2
-"""Sentences of each text of a pair; of each story the last GAP sentences are for measuring alone."""
+"""Sentences of each text of a pair; the last GAP sentences of each story are for measuring alone."""
 OTHERS = 20
-"""Wrong second texts that are drawn for each first text."""
+"""Wrong second texts that are sampled for each first text."""
 STEPS, RANK, RATE, DECAY = 60, 64, 0.03, 0.1
 LONGEST = 1000
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two texts, and the label: 1 if the second follows, or if they stand in their order."""
+    """Two texts, and the label: 1 if the second follows, or if they are in their order."""
 
     first: str
     second: str
     label: int
-    of: tuple[str, str]
-    """The stories that the two are of."""
+    stories: tuple[str, str]
+    """The stories that the two texts are from."""
 
     @property
     def words(self) -> Counter[str]:
-        """How often each word is in the pair, both texts together: all that one bag of words knows."""
+        """Return the count of each word in the pair, both texts together: the input of the bag of words."""
         return Counter(words(self.first)) + Counter(words(self.second))
 
 
@@ -50,15 +51,15 @@ class Pair:
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a text in lower case, without punctuation marks.
 
-    >>> words("He said: no!")
-    ('he', 'said', 'no')
+    >>> words("She said: no!")
+    ('she', 'said', 'no')
     """
     return tuple(word.lower() for word in words_in(text) if word[0].isalnum())
 
 
 @cache
 def neighbours(held_out: bool) -> tuple[Pair, ...]:
-    """Every two neighbouring texts of SIDE sentences within a story: of its beginning, or of its end that is held out."""
+    """Return every two neighbouring texts of SIDE sentences within a story: of its beginning, or of its held-out end."""
     found = []
     for name, story in stories().items():
         rows = story[len(story) - GAP :] if held_out else story[: len(story) - GAP]
@@ -70,7 +71,7 @@ def neighbours(held_out: bool) -> tuple[Pair, ...]:
 
 
 def wrong(task: str, right: Pair, held_out: bool) -> list[Pair]:
-    """The pairs with label 0 that stand beside a right one: each second text of another story, or the two swapped.
+    """Return the pairs with label 0 for a right one: each second text of another story, or the two swapped.
 
     >>> here = neighbours(True)[0]
     >>> [swapped] = wrong(ORDER, here, True)
@@ -78,14 +79,14 @@ def wrong(task: str, right: Pair, held_out: bool) -> list[Pair]:
     (True, False)
     """
     if task == ORDER:
-        return [Pair(right.second, right.first, 0, right.of)]
-    name = right.of[0]
-    others = [pair for pair in neighbours(held_out) if pair.of[0] != name]
-    return [Pair(right.first, pair.second, 0, (name, pair.of[0])) for pair in others]
+        return [Pair(right.second, right.first, 0, right.stories)]
+    name = right.stories[0]
+    others = [pair for pair in neighbours(held_out) if pair.stories[0] != name]
+    return [Pair(right.first, pair.second, 0, (name, pair.stories[0])) for pair in others]
 
 
-def drawn(task: str, draw: int) -> tuple[Pair, Pair]:
-    """A right pair of a story's end and a wrong one beside it: the same right one for both tasks of one draw."""
+def sample_pairs(task: str, draw: int) -> tuple[Pair, Pair]:
+    """Sample a right pair of a story's end and a wrong one for it: the same right one for both tasks of one seed."""
     rng = np.random.default_rng(draw)
     rows = neighbours(True)
     right = rows[int(rng.integers(len(rows)))]
@@ -95,15 +96,16 @@ def drawn(task: str, draw: int) -> tuple[Pair, Pair]:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A classifier that learned a task: how often it finds the right one of two held-out pairs, the same of those it learned from, its score.
+    """A classifier that learned a task: its accuracy on held-out pairs, that on its training pairs, its vocabulary and its
+    score.
 
-    One that scores both alike is right by chance: that counts as a half.
+    Two pairs with the same score count as a half.
     """
 
     task: str
     held_out: float
     train: float
-    known: frozenset[str]
+    vocabulary: frozenset[str]
     score: Callable[[Sequence[Pair]], Array]
     """log P(1) / P(0) of each pair (pair,)."""
 
@@ -133,7 +135,7 @@ def learned(task: str, draw: int = 0) -> Learned:
 
 
 def _trained(bags: torch.Tensor, n_right: int, draw: int) -> Callable[[torch.Tensor], torch.Tensor]:
-    """The scores of bags (pair, word) -> (pair,), learned from these, of which the first `n_right` are right."""
+    """Learn from bags (pair, word), of which the first `n_right` are right, and return the function that scores them, (pair,)."""
     n = len(bags)
     labels = (torch.arange(n) < n_right).float()
     begin = torch.randn(bags.shape[1], RANK, generator=torch.Generator().manual_seed(draw)) * 0.1
@@ -162,7 +164,7 @@ def _some(pairs: list[Pair], most: int, rng: np.random.Generator) -> list[Pair]:
 
 
 def _won(task: str, held_out: bool, score: Callable[[Sequence[Pair]], Array]) -> float:
-    """Of all twos of a right pair and a wrong one beside it, the share in which the right one scores higher; alike is a half."""
+    """Return the share of comparisons in which a right pair scores higher than a wrong one for it; the same score is a half."""
     won: list[float] = []
     for right in neighbours(held_out):
         own, *others = score([right, *wrong(task, right, held_out)])
@@ -171,7 +173,7 @@ def _won(task: str, held_out: bool, score: Callable[[Sequence[Pair]], Array]) ->
 
 
 def _bags(pairs: Sequence[Pair], places: Mapping[str, int]) -> torch.Tensor:
-    """Counts of the known words, both texts together (pair, word); each row of length 1."""
+    """Return the counts of known words, both texts together (pair, word); each row of length 1."""
     found = np.zeros((len(pairs), len(places)))
     for row, pair in enumerate(pairs):
         for word, n in pair.words.items():
@@ -181,8 +183,8 @@ def _bags(pairs: Sequence[Pair], places: Mapping[str, int]) -> torch.Tensor:
     return torch.from_numpy(found).float()
 
 
-def own(first: str, second: str) -> tuple[Pair, Pair]:
-    """The visitor's two texts in their order, and swapped. Raises InputError for a text without a word, or a long one."""
+def user_pairs(first: str, second: str) -> tuple[Pair, Pair]:
+    """Return the visitor's two texts in their order, and swapped. Raises InputError for a text without a word, or a long one."""
     for name, text in (("first", first), ("second", second)):
         if not words(text):
             raise InputError(

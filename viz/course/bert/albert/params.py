@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on ALBERT."""
+"""Settings of the exhibit on ALBERT."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ NAMES = {"none": "nothing", "attention": "attention", "feed-forward": "feed-forw
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: the sizes of the tables; what is shared by how many layers; a draw, two texts."""
+    """Settings that a visitor chooses and a link holds: the sizes of the tables; the shared parts and the shape; a seed, two
+    texts."""
 
     V: int = knob(30_522, select_slider("Vocabulary V", VOCABULARIES, "{:,}".format, width=320))
     E: int = knob(128, slider("Embedding size E", 1, 1024, width=320))
@@ -33,5 +34,5 @@ class Params(Knobs):
 
     @property
     def table(self) -> Table:
-        """The sizes chosen."""
+        """Return the chosen sizes."""
         return Table(self.V, self.E, self.H)

@@ -8,7 +8,7 @@ from viz.course.bert.albert import maths, pairs
 from viz.course.bert.albert.maths import Table
 from viz.course.bert.albert.order import in_order, preferred
 from viz.course.bert.albert.params import NAMES, Params
-from viz.course.bert.albert.steps import here
+from viz.course.bert.albert.steps import available_models
 
 learned, counts = cache(pairs.learned), cache(preferred)
 
@@ -19,12 +19,12 @@ def _layers(params: Params) -> dict[str, int]:
 
 FACTORS = {
     "two factors have at most a fifth of the numbers": lambda params, _: (
-        5 * params.table.both < params.table.whole
+        5 * params.table.both < params.table.unfactored
     ),
     "the crossing is nearly H": lambda params, _: params.table.even > 0.95 * params.H,
     "at H = 4,096 BERT's table grows with H, ALBERT's by less than a sixth": lambda params, _: (
         (wide := Table(params.V, params.E, 4096)).both < 7 / 6 * params.table.both
-        and wide.whole > 5 * params.table.whole
+        and wide.unfactored > 5 * params.table.unfactored
     ),
 }
 SHARING = {
@@ -40,7 +40,7 @@ SHARING = {
 }
 
 
-def _own(params: Params) -> bool:
+def _classifies_own_pair(params: Params) -> bool:
     return in_order(params.a, params.b) > 0.5 > in_order(params.b, params.a)
 
 
@@ -49,12 +49,12 @@ ORDER = {
         learned(pairs.NEXT).held_out > 0.75 and learned(pairs.ORDER).held_out == 0.5
     ),
     "the words of the two pairs are the same for order": lambda params, _: (
-        (two := pairs.drawn(pairs.ORDER, params.draw))[0].words == two[1].words
+        (two := pairs.sample_pairs(pairs.ORDER, params.draw))[0].words == two[1].words
     ),
     "albert-mini classifies both orders of the own pair correctly": lambda params, _: (
-        len(here()) < 2 or _own(params)
+        len(available_models()) < 2 or _classifies_own_pair(params)
     ),
     "albert-mini is near chance on the page's pairs": lambda params, _: (
-        len(here()) < 2 or abs((found := counts())[0] / found[1] - 0.5) < 0.2
+        len(available_models()) < 2 or abs((found := counts())[0] / found[1] - 0.5) < 0.2
     ),
 }

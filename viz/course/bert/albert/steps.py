@@ -1,4 +1,4 @@
-"""The first two steps of the exhibit on ALBERT: the table in two factors, and who shares what."""
+"""The first two steps of the exhibit on ALBERT: the table in two factors, and layers that share weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST = 1000
 
 
 def factors(params: Params, _: object) -> Folds:
-    """The rectangles to scale and both counts over E; where do they cross?"""
+    """Ask for the E at which both tables are equally large, then draw the rectangles to scale and both counts over E."""
     table, sizes = params.table, (params.V, params.E, params.H)
     known = exhibit_parts.predict_number(
         SLUG + "even",
@@ -36,7 +36,7 @@ def factors(params: Params, _: object) -> Folds:
     page_parts.show(
         charts.tables(*sizes, covered=not known, height=high),
         SLUG + "tables",
-        f"V × H has {table.whole:,} numbers"
+        f"V × H has {table.unfactored:,} numbers"
         + (f", V × E and E × H {table.both:,}." if known else ", the others are covered until you guess."),
     )
     if not exhibit_parts.presenting():
@@ -47,25 +47,25 @@ def factors(params: Params, _: object) -> Folds:
             if known
             else "One line, the other is covered until you guess.",
         )
-    ratio = table.whole / table.both
+    ratio = table.unfactored / table.both
     page_parts.summary(
-        f"V × H = {table.whole:,}; V × E + E × H = {table.factors[0]:,} + {table.factors[1]:,} = {table.both:,}: "
+        f"V × H = {table.unfactored:,}; V × E + E × H = {table.factors[0]:,} + {table.factors[1]:,} = {table.both:,}: "
         + (
             f"{ratio:,.2f} times fewer."
             if ratio >= 1
             else f"{1 / ratio:,.2f} times as many: E is above {table.even:,.1f}."
         )
         if known
-        else f"V × H = {table.whole:,}: a row of {table.H:,} numbers for each of {table.V:,} tokens."
+        else f"V × H = {table.unfactored:,}: a row of {table.H:,} numbers for each of {table.V:,} tokens."
     )
     return Folds(
         {
             "table": ["V × H", "V × E", "E × H", "V × E + E × H"],
-            "numbers": [table.whole, *table.factors, table.both],
+            "numbers": [table.unfactored, *table.factors, table.both],
         },
         {
             "sizes": sizes,
-            "numbers": [table.whole, *table.factors],
+            "numbers": [table.unfactored, *table.factors],
             "even": [table.even],
         },
         {},
@@ -82,7 +82,8 @@ def factors(params: Params, _: object) -> Folds:
 
 
 def sharing(params: Params, _: object) -> Folds:
-    """Whose weights each layer uses, in a real network; the counts of all four choices."""
+    """Ask which shared part leaves fewer parameters, then draw the owner of each layer's weights, and the counts of all four
+    choices."""
     shared, shape = params.shared, params.shape
     counts = {choice: maths.counted(choice, shape) for choice in NAMES}
     each, n = maths.parts(shape), maths.SHAPES[shape]["n_layers"]
@@ -151,7 +152,7 @@ def sharing(params: Params, _: object) -> Folds:
 
 
 def layers_alike(params: Params) -> None:
-    """How much each layer turns the vectors of the visitor's sentence, in the models that are here."""
+    """Draw the cosine between input and output of each layer on the visitor's sentence, for the models that are installed."""
     params.show("albert", "text")
     if len(params.text) > LONGEST:
         raise InputError(
@@ -159,7 +160,7 @@ def layers_alike(params: Params) -> None:
             f"This page reads up to {LONGEST:,}.",
             "Shorten it.",
         )
-    names = here()
+    names = available_models()
     rows = [(name, turned(name, params.text)) for name in names]
     page_parts.show(
         marks.lines(
@@ -183,12 +184,12 @@ def layers_alike(params: Params) -> None:
     )
 
 
-def here() -> tuple[str, ...]:
-    """Of the two models those that are here."""
+def available_models() -> tuple[str, ...]:
+    """Return those of the two models that are installed."""
     return tuple(name for name in (BERT, MODEL) if (entry := default().entry(name)) and entry.ok)
 
 
 def turned(name: str, text: str) -> list[float]:
-    """The cosine of what enters and what leaves each layer."""
+    """Return the cosine between input and output of each layer."""
     run = engine_client.run(name, text, keep=("layer.*.resid_in", "layer.*.resid_out"))
     return maths.steps(run.hidden()).tolist()

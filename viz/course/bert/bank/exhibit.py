@@ -12,12 +12,12 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> senses.Word:
-    """The word that was chosen of ours. Each step reads other sentences, and asks the models itself."""
+    """Return the chosen word of ours; each step reads other sentences and runs the models itself."""
     return senses.WORDS[params.which]
 
 
 def thumbnail() -> str:
-    """The cosine of the two vectors by layer."""
+    """Draw the cosine of the two vectors by layer."""
     model, params = default().open(MODEL), Params()
     values = contextual_vectors.uses(model, (params.one, params.two), params.word).by_layer()
     return thumbs.bars(values, ["table", "place", *(f"layer {i + 1}" for i in range(model.config.n_layers))])
@@ -32,7 +32,7 @@ EXHIBIT = Exhibit(
         Step(many.matrix, ("layer",), change=("which",), texts=("own",), promises=promises.MANY),
         Step(many.on_map, ("layer",), change=("which",), texts=("own",), promises=promises.MAP),
         Step(words.static, ("which",), promises=promises.STATIC),
-        Step(many.whole, ("how",), texts=("sentence",), promises=promises.WHOLE),
+        Step(many.whole_sentences, ("how",), texts=("sentence",), promises=promises.WHOLE_SENTENCES),
     ),
     tells=lambda params, word: origin.tell(model=MODEL),
     presets=(

@@ -13,7 +13,7 @@ from core.serving.engine import default
 from viz.charts import marks
 from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.bank import charts, topics
-from viz.course.bert.bank.params import MODEL, SLUG, Params, names_of, shown
+from viz.course.bert.bank.params import MODEL, SLUG, Params, how_label, names_of
 from viz.course.bert.bank.words import check
 from viz.course.exhibit import Folds
 from viz.course.shared.word_vectors import principal_plane
@@ -23,10 +23,11 @@ from viz.widgets import engine_client, exhibit_parts, page_parts
 YOURS = "yours"
 
 
-def matrix(params: Params, held: senses.Word) -> Folds:
-    """The cosines of the word's vectors in all sentences at one layer; covered until one guessed."""
-    found, kinds, meanings = collection(params, held)
-    n, k, word = len(found.vectors), len(held.uses), params.which
+def matrix(params: Params, sense: senses.Word) -> Folds:
+    """Ask how many nearest sentences have the same meaning, then draw the cosines of the word's vectors in all sentences at one
+    layer."""
+    found, kinds, meanings = collection(params, sense)
+    n, k, word = len(found.vectors), len(sense.uses), params.which
     ours = kinds[:k]
     right = contextual_vectors.agree(found.cosines(-1)[:k, :k], ours)
     by_lot = sum((ours.count(kind) - 1) / (k - 1) for kind in ours)
@@ -82,10 +83,10 @@ def matrix(params: Params, held: senses.Word) -> Folds:
     )
 
 
-def on_map(params: Params, held: senses.Word) -> Folds:
-    """The same vectors in their two main directions."""
-    found, kinds, meanings = collection(params, held)
-    n, k = len(found.vectors), len(held.uses)
+def on_map(params: Params, sense: senses.Word) -> Folds:
+    """Draw the same vectors in their two main directions."""
+    found, kinds, meanings = collection(params, sense)
+    n, k = len(found.vectors), len(sense.uses)
     layer = min(params.layer, n - 1)
     one_point, at = layer == 0, names_of(n)[layer]
     places, share = principal_plane(found.vectors[layer])
@@ -118,32 +119,33 @@ def on_map(params: Params, held: senses.Word) -> Folds:
 
 
 def collection(
-    params: Params, held: senses.Word
+    params: Params, sense: senses.Word
 ) -> tuple[contextual_vectors.Uses, list[int], tuple[str, ...]]:
-    """Our sentences and the visitor's own, the meaning of each (2: his), and the meanings' names."""
+    """Return the word's vectors in our sentences and the visitor's, the meaning of each (2: the visitor's), and the meanings'
+    names."""
     check(params.own)
     own = params.own.strip()
-    texts = [text for text, _ in held.uses] + ([own] if own else [])
+    texts = [text for text, _ in sense.uses] + ([own] if own else [])
     key = ("bank.many", params.which, own)
     found = engine_client.submit(
-        key, lambda: contextual_vectors.uses(default().open(MODEL), texts, held.word), 3000
+        key, lambda: contextual_vectors.uses(default().open(MODEL), texts, sense.word), 3000
     )
-    return found, [kind for _, kind in held.uses] + ([2] if own else []), (*held.meanings, YOURS)
+    return found, [kind for _, kind in sense.uses] + ([2] if own else []), (*sense.meanings, YOURS)
 
 
 def own_of(params: Params) -> str:
-    """The visitor's own sentence in the lines of Python, behind ours."""
+    """Return the visitor's own sentence as Python text, to be added to ours."""
     return f" + [{params.own.strip()!r}]" if params.own.strip() else ""
 
 
-def listed(found: contextual_vectors.Uses, kinds: list[int], meanings: tuple[str, ...]) -> None:
-    """The sentences by number, each with its meaning."""
-    rows = zip(kinds, found.texts, strict=True)
+def listed(uses: contextual_vectors.Uses, kinds: list[int], meanings: tuple[str, ...]) -> None:
+    """List the sentences by number, each with its meaning."""
+    rows = zip(kinds, uses.texts, strict=True)
     st.text("\n".join(f"{at} ({meanings[kind]})  {_plain(text)}" for at, (kind, text) in enumerate(rows, 1)))
 
 
-def whole(params: Params, held: senses.Word) -> Folds:
-    """For each sentence which is nearer: what means the same, or what looks alike."""
+def whole_sentences(params: Params, sense: senses.Word) -> Folds:
+    """Ask for the accuracy of a classifier on [CLS], then draw it, and which is nearer: the same meaning, or a lookalike."""
     check(params.sentence)
     if not params.sentence.strip():
         rule = "A sentence's vector is made of its words."
@@ -163,7 +165,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
         float(asked.n),
         float(asked.right),
         "; ".join(
-            f"{shown(how)}: {found.right} of {found.n} (95% interval {percent(found.low)} to {percent(found.high)})"
+            f"{how_label(how)}: {found.right} of {found.n} (95% interval {percent(found.low)} to {percent(found.high)})"
             for how, found in classified.items()
         )
         + ".",
@@ -172,16 +174,16 @@ def whole(params: Params, held: senses.Word) -> Folds:
     (same, alike), found = each[params.how], classified[params.how]
     won = int((same > alike).sum())
     low = max(-1.0, float(np.floor(10 * min(same.min(), alike.min())) / 10))
-    texts, partners = [row.text for row in triples], [(row.same, row.alike) for row in triples]
+    texts, partners = [row.text for row in triples], [(row.same, row.lookalike) for row in triples]
     left, right = st.columns([2, exhibit_parts.by_mode(3, 4)], gap=exhibit_parts.column_gap("medium"))
     with left:
         rows = pd.Series(
-            {shown(how): each_way.right / each_way.n for how, each_way in classified.items()}
+            {how_label(how): each_way.right / each_way.n for how, each_way in classified.items()}
             | {"by chance": topics.chance()}
         )
         st.markdown("**Trained classifier, correct**")
         page_parts.show(
-            marks.bars(rows, "{:.0%}", highlighted=[shown(params.how)], end=1.0, covered=not told),
+            marks.bars(rows, "{:.0%}", highlighted=[how_label(params.how)], end=1.0, covered=not told),
             SLUG + "classified",
             "; ".join(f"{name}: {percent(value)}" for name, value in rows.items()) + "."
             if told
@@ -201,7 +203,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
     key = ("bank.nearest", params.sentence, params.how)
     text, value = engine_client.submit(key, lambda: nearest(params.sentence, params.how), 4000)
     page_parts.summary(
-        f"With {shown(params.how)}: classifier {found.right} of {found.n} (chance {found.n * topics.chance():g}); by cosine alone "
+        f"With {how_label(params.how)}: classifier {found.right} of {found.n} (chance {found.n * topics.chance():g}); by cosine alone "
         f"{won} of {n} are nearer to the one that means the same. Your sentence “{_plain(params.sentence)}” is nearest to “{text}” ({value:.3f})."
         if told
         else f"{n_stories} stories, {asked.n} held-out sentences; {n} sentences, each with one of the same meaning and one that only "
@@ -213,7 +215,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
                 "sentence": texts,
                 "same": [row.same for row in triples],
                 "cosine, same": same,
-                "alike": [row.alike for row in triples],
+                "alike": [row.lookalike for row in triples],
                 "cosine, alike": alike,
             }
         ),
@@ -226,7 +228,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
 
 
 def nearest(sentence: str, how: str) -> tuple[str, float]:
-    """Which of our sentences is nearest to one, and its cosine."""
+    """Return the sentence of ours that is nearest to another one, and its cosine."""
     texts = [text for text in _texts() if text != sentence]
     made = contextual_vectors.sentences(default().open(MODEL), [sentence, *texts], how)
     values = contextual_vectors.cosines(made)[0, 1:]
@@ -234,7 +236,7 @@ def nearest(sentence: str, how: str) -> tuple[str, float]:
 
 
 def _texts() -> list[str]:
-    return [text for row in senses.TRIPLES for text in (row.text, row.same, row.alike)]
+    return [text for row in senses.TRIPLES for text in (row.text, row.same, row.lookalike)]
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on one word with two meanings."""
+"""Settings of the exhibit on one word with two meanings."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MODEL, TABLE = "bert-mini", "vectors-mini"
 
 
 def names_of(n: int) -> list[str]:
-    """The rows of the vectors: the table, what enters the first layer, what leaves each layer."""
+    """Return the names of the rows of vectors: the table, the input of the first layer, the output of each layer."""
     return ["table", "+ position", *(f"after L{i}" for i in range(n - 2))]
 
 
-def shown(how: str) -> str:
-    """Its name on screen; in a link it keeps its old one."""
+def how_label(how: str) -> str:
+    """Return the name of a sentence vector on screen; in a link it keeps its old one."""
     return how.replace("places", "positions")
 
 
@@ -41,7 +41,8 @@ def _pick_layer(name: str, opening: int, params: Params, names: Callable[[str], 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: two sentences and a word of both; one of our words, a sentence; a layer."""
+    """Settings that a visitor chooses and a link holds: two sentences and a word of both; one of our words, a sentence; a
+    layer."""
 
     one: str = knob(DOCUMENTS[0], sentence("One sentence", model=MODEL, placeholder=None))
     two: str = knob(DOCUMENTS[1], sentence("Another sentence", model=MODEL, placeholder=None))
@@ -56,7 +57,7 @@ class Params(Knobs):
         ),
     )
     layer: int = knob(7, Control(_pick_layer, lambda opening: _layer))
-    how: str = knob(HOWS[1], segmented("The sentence's vector", HOWS, shown))
+    how: str = knob(HOWS[1], segmented("The sentence's vector", HOWS, how_label))
     sentence: str = knob(
         "The weather was cold.", sentence("Your own sentence", model=MODEL, placeholder=None)
     )

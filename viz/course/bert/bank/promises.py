@@ -17,14 +17,14 @@ classified = cache(topics.classified)
 
 
 @cache
-def _uses(which: str) -> tuple[Uses, tuple[int, ...]]:
-    """The word in its eight sentences, and what it means in each."""
-    texts, kinds = zip(*senses.WORDS[which].uses, strict=True)
-    return contextual_vectors.uses(default().open(MODEL), texts, which), kinds
+def _uses(name: str) -> tuple[Uses, tuple[int, ...]]:
+    """Return the vectors of a word in its eight sentences, and its meaning in each."""
+    texts, kinds = zip(*senses.WORDS[name].uses, strict=True)
+    return contextual_vectors.uses(default().open(MODEL), texts, name), kinds
 
 
-def _agree(which: str, layer: int) -> int:
-    found, kinds = _uses(which)
+def _agree(name: str, layer: int) -> int:
+    found, kinds = _uses(name)
     return contextual_vectors.agree(found.cosines(layer), kinds)
 
 
@@ -32,10 +32,10 @@ def _pair(params: Params) -> np.ndarray:
     return contextual_vectors.uses(default().open(MODEL), (params.one, params.two), params.word).by_layer()
 
 
-def _leans(which: str) -> float:
-    """By how much a table's vector is nearer to words of one meaning than to those of the other."""
-    word = senses.WORDS[which]
-    rows = contextual_vectors.belongs(default().open(TABLE), which, word.near)
+def _leans(name: str) -> float:
+    """Return the difference between the mean cosines of a table's vector with words of one meaning and of the other."""
+    word = senses.WORDS[name]
+    rows = contextual_vectors.belongs(default().open(TABLE), name, word.near)
     means = [np.mean([cosine for _, number, cosine in rows if number == kind]) for kind in (0, 1)]
     return float(abs(means[0] - means[1]))
 
@@ -66,7 +66,7 @@ MAP = {
     )
 }
 STATIC = {"the table's vector leans to one meaning by 0.05": lambda params, held: _leans(params.which) > 0.05}
-WHOLE = {
+WHOLE_SENTENCES = {
     "by cosine alone at most 2 of 10 are nearest to the same meaning": lambda params, held: all(
         topics.won(how) <= 2 for how in contextual_vectors.HOWS
     ),

@@ -61,14 +61,14 @@ def classified(how: str) -> Classified:
 
 
 def _in_all_ways(texts: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """The vectors of our sentences, made once for all ways of reading them."""
+    """Return the vectors of our sentences, computed once for all HOWS."""
     model = default().open(MODEL)
     return remembered(model, texts, lambda: contextual_vectors.in_all_ways(model, texts))
 
 
 def cosines(how: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the cosine of each sentence with the one that means the same, and with the one that looks alike."""
-    texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.alike)]
+    texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.lookalike)]
     rows = _in_all_ways(tuple(texts))[how].reshape(len(senses.TRIPLES), 3, -1)
     found = np.array([contextual_vectors.cosines(three)[0, 1:] for three in rows])
     return found[:, 0], found[:, 1]

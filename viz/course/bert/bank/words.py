@@ -25,8 +25,8 @@ EXAMPLES = (
 )
 
 
-def two(params: Params, held: senses.Word) -> Folds:
-    """The cosine of a word's two vectors, layer by layer; only the table is shown before the guess."""
+def two(params: Params, sense: senses.Word) -> Folds:
+    """Draw the cosine of a word's two vectors, layer by layer; before the guess only that of the table."""
     check(params.one, params.two, params.word)
     origin.tell(model=MODEL, text=params.one, second_text=params.two)
     pair, model = (params.one, params.two), default().open(MODEL)
@@ -80,11 +80,11 @@ def two(params: Params, held: senses.Word) -> Folds:
     )
 
 
-def static(params: Params, held: senses.Word) -> Folds:
-    """The cosine of the word's one vector with words of both meanings, in a table that knows no sentence."""
-    word, meanings, key = held.word, held.meanings, ("bank.static", params.which)
+def static(params: Params, sense: senses.Word) -> Folds:
+    """Ask for the nearer meaning, then draw the cosines of the word's one vector in a static table with words of both meanings."""
+    word, meanings, key = sense.word, sense.meanings, ("bank.static", params.which)
     rows = engine_client.submit(
-        key, lambda: contextual_vectors.belongs(default().open(TABLE), word, held.near), 200
+        key, lambda: contextual_vectors.belongs(default().open(TABLE), word, sense.near), 200
     )
     means = [float(np.mean([cosine for _, number, cosine in rows if number == kind])) for kind in (0, 1)]
     told = exhibit_parts.predict(
@@ -103,7 +103,7 @@ def static(params: Params, held: senses.Word) -> Folds:
         if told
         else "Bars, covered until you guess.",
     )
-    texts, kinds = zip(*held.uses, strict=True)
+    texts, kinds = zip(*sense.uses, strict=True)
     own = engine_client.submit(
         ("bank.many", params.which, ""),
         lambda: contextual_vectors.uses(default().open(MODEL), texts, word),
@@ -128,7 +128,7 @@ def static(params: Params, held: senses.Word) -> Folds:
 
 
 def check(*texts: str) -> None:
-    """Raises InputError for a text that is too long for this page."""
+    """Raise InputError for a text that is too long for this page."""
     for text in texts:
         if len(text) > LONGEST:
             rule = f"This page reads up to {LONGEST:,}."

@@ -1,4 +1,4 @@
-"""What BERT reads: words cut into pieces, marks around them, and three vectors added at each place."""
+"""The input of BERT: words split into tokens, special tokens around them, and three vectors added at each position."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> input_sum.Sum:
-    """Three vectors of each token, and their sum. Errors: InputError for no word, or too many."""
+    """Return three vectors of each token, and their sum. Errors: InputError for no word, or too many."""
     model = default().open(MODEL)
     n = sum(len(model.tokenizer.encode(text).ids) for text in (params.text, params.pair))
     if n > LONGEST:
@@ -28,7 +28,7 @@ def compute(params: Params) -> input_sum.Sum:
 
 
 def thumbnail() -> str:
-    """Piece, text, place and their sum, the first numbers of one token."""
+    """Draw token, segment and position vector and their sum, the first numbers of one token."""
     params = Params()
     found = compute(params)
     rows = [*(found.parts[name][params.place] for name in input_sum.PARTS), found.total[params.place]]
@@ -44,7 +44,7 @@ EXHIBIT = Exhibit(
         Step(pieces.vocabularies, promises=promises.VOCABULARIES),
         Step(pieces.marks, ("whose",), promises=promises.MARKS),
         Step(sums.added, promises=promises.ADDED),
-        Step(sums.without, ("off",), promises=promises.WITHOUT),
+        Step(sums.ablation, ("off",), promises=promises.ABLATION),
     ),
     compute_fields=("text", "pair"),
     cost=lambda params: 10 * max(1, len(params.text + params.pair)),

@@ -1,4 +1,4 @@
-"""What BERT reads at a place: a token vector, a segment vector and a position vector, added; and what one of them is worth.
+"""BERT's input at a position: a token vector, a segment vector and a position vector, added; and the effect of removing one.
 
 x_i = token(id_i) + segment(s_i) + position(i)          (Devlin et al. 2019, figure 2; a layer norm follows)
 """
@@ -32,15 +32,15 @@ class Sum:
 
     @property
     def exact(self) -> bool:
-        """Whether the three, added in float32, are the recorded sum to the last bit."""
+        """Return whether the three, added in float32, are the recorded sum to the last bit."""
         return bool(
             np.array_equal((self.parts["token"] + self.parts["segment"]) + self.parts["position"], self.total)
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Without:
-    """One of the three switched off: how far the last vector of each token turned (1 - cosine, pos), and "follows" before and after."""
+class Ablation:
+    """One of the three set to 0: the change of each token's last vector (1 - cosine, pos), and P(IsNext) before and after."""
 
     part: str
     turned: NDArray[np.float64]
@@ -48,7 +48,7 @@ class Without:
 
 
 def summed(run: Run) -> Sum:
-    """The three vectors of a run that kept "embed.*"."""
+    """Return the three vectors of a run that recorded "embed.*"."""
     n = run.side.n_real
     shape = np.asarray(run.trace["embed.sum"]).reshape(-1, run.model.config.d_model)[:n].shape
     found = {
@@ -59,11 +59,11 @@ def summed(run: Run) -> Sum:
     return Sum(run.tokens[:n], run.side.segments[:n], {name: found[name] for name in PARTS}, found["sum"])
 
 
-def without(model: Model, text: str, pair: str | None, part: str) -> Without:
-    """Read the text again with one of the three set to 0, and compare what leaves the last layer."""
+def ablate(model: Model, text: str, pair: str | None, part: str) -> Ablation:
+    """Run the text again with one of the three set to 0, and compare the output of the last layer."""
     whole = model.run(text, pair=pair, keep=LAST)
     less = model.run(text, pair=pair, keep=LAST, edits=[Scale(f"embed.{part}", 0.0)])
     a, b = (np.asarray(run.hidden()[-1], dtype=np.float64) for run in (whole, less))
     cosine = (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
     follows = tuple(float(softmax(np.asarray(run.next_sentence))[0]) for run in (whole, less))
-    return Without(part, 1 - cosine[: whole.side.n_real], (follows[0], follows[1]))
+    return Ablation(part, 1 - cosine[: whole.side.n_real], (follows[0], follows[1]))

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on what BERT reads."""
+"""Settings of the exhibit on the input of BERT."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def _pick_word(name: str, opening: int, params: Params, names: Callable[[str], s
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: two texts, the vocabulary, a word, a place, what is off, whose pieces."""
+    """Settings that a visitor chooses and a link holds: two texts, the vocabulary, a word, a position, the embedding that is
+    off, whose tokens."""
 
     text: str = knob(
         wordpiece.EXAMPLE[0],
@@ -56,12 +57,12 @@ class Params(Knobs):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of both texts."""
+        """Return the words of both texts."""
         return wordpiece.words(self.text) + wordpiece.words(self.pair)
 
     @property
-    def chosen(self) -> str:
-        """The word that was chosen; the last where the texts have fewer. Raises InputError where they have none."""
+    def chosen_word(self) -> str:
+        """Return the chosen word; the last where the texts have fewer. Raises InputError where they have none."""
         if not self.words:
             rule, remedy = (
                 "A word is cut into the pieces of the vocabulary.",

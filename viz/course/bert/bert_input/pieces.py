@@ -1,4 +1,4 @@
-"""The first three steps of what BERT reads: a word and two texts cut into pieces, the marks around them."""
+"""The first three steps on the input of BERT: a word and two texts split into tokens, the special tokens around them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ A, B, ODD = 0, 1, 3
 
 
 def cut(params: Params, data: Sum) -> Folds:
-    """Each look into the vocabulary for one word; beside it the same with another vocabulary."""
-    word, known = params.chosen, wordpiece.vocabulary(params.pieces)
+    """Ask how another vocabulary splits a word, then draw each lookup for it in both vocabularies."""
+    word, known = params.chosen_word, wordpiece.vocabulary(params.pieces)
     other, how = altered(word, known)
     now, then = wordpiece.cut(word, known), wordpiece.cut(word, other)
     tried = wordpiece.tries(word, known)
@@ -67,10 +67,10 @@ def cut(params: Params, data: Sum) -> Folds:
     n = len(word)
     return Folds(
         lambda: pd.DataFrame(
-            [(one.piece, one.start, one.end, one.found) for one in tried],
+            [(one.piece, one.start, one.end, one.in_vocabulary) for one in tried],
             columns=["piece", "from", "to", "found"],
         ),
-        {"found": [float(one.found) for one in tried]},
+        {"found": [float(one.in_vocabulary) for one in tried]},
         revealed=told,
         latex=(
             rf"\text{{{len(tried)} lookups, at most }} \tfrac{{n (n + 1)}}{{2}} = {n * (n + 1) // 2} "
@@ -80,7 +80,7 @@ def cut(params: Params, data: Sum) -> Folds:
 
 
 def vocabularies(params: Params, data: Sum) -> Folds:
-    """The same texts with the visitor's pieces and with the 8,000 of bert-mini."""
+    """Draw the same texts with the visitor's tokens and with the 8,000 of bert-mini."""
     params = replace(params, pieces=state.read(SLUG + "pieces", wordpiece.OTHER))  # here others to begin with
     tokenizer, known = default().open(MODEL).tokenizer, wordpiece.vocabulary(params.pieces)
     words = params.words
@@ -132,7 +132,7 @@ def vocabularies(params: Params, data: Sum) -> Folds:
 
 
 def marks(params: Params, data: Sum) -> Folds:
-    """Tokens, texts and places as the documents' table has them."""
+    """Ask for the number of tokens, then draw tokens, segments and positions as the table of the sources has them."""
     row, n_words = row_of(params, data), len(params.words)
     n, first = len(row.tokens), row.segments.count(0)
     told = exhibit_parts.predict_number(
@@ -174,46 +174,48 @@ def marks(params: Params, data: Sum) -> Folds:
 
 
 def row_of(params: Params, data: Sum) -> wordpiece.Row:
-    """The tokens of both texts with their marks, in the pieces that were chosen."""
+    """Return the tokens of both texts with their special tokens, in the chosen vocabulary."""
     if params.whose == WHOSE[1]:
         return wordpiece.Row(data.tokens, data.segments)
     known = wordpiece.vocabulary(params.pieces)
     return wordpiece.framed(wordpiece.split(params.text, known), wordpiece.split(params.pair, known))
 
 
-def altered(word: str, known: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Another vocabulary, and how: without the word's last piece, or with every letter of an unknown word.
+def altered(word: str, vocabulary: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Return another vocabulary and its difference: without the word's last token, or with every letter of an unknown word.
 
     >>> altered("playing", ("play", "##ing"))
     (('play',), 'without ##ing')
     """
-    now = wordpiece.cut(word, known)
+    now = wordpiece.cut(word, vocabulary)
     if now == (UNKNOWN,):
-        return tuple(dict.fromkeys((*known, *wordpiece.letters_of([word])))), "with every letter of the word"
-    return tuple(piece for piece in known if piece != now[-1]), f"without {now[-1]}"
+        return tuple(
+            dict.fromkeys((*vocabulary, *wordpiece.letters_of([word])))
+        ), "with every letter of the word"
+    return tuple(piece for piece in vocabulary if piece != now[-1]), f"without {now[-1]}"
 
 
-def options_of(word: str, known: Sequence[str], answer: tuple[str, ...]) -> tuple[str, ...]:
-    """Answers one may give: all unknown, the rest unknown, the word whole, its letters, and the right one."""
-    now = wordpiece.cut(word, known)
+def options_of(word: str, vocabulary: Sequence[str], answer: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the answers to choose from: all unknown, the rest unknown, the whole word, its letters, and the right one."""
+    now = wordpiece.cut(word, vocabulary)
     letters = tuple(("" if at == 0 else "##") + letter for at, letter in enumerate(word))
     made = [(UNKNOWN,), (*now[:-1], UNKNOWN), (word,), letters[:12], answer]
     return tuple(sorted({shorten(listed(pieces), 60) for pieces in made}))
 
 
-def looks(word: str, known: Sequence[str]) -> list[tuple[int, int, str, bool]]:
-    """Every look into the vocabulary as the picture takes it."""
-    return [(one.start, one.end, one.piece, one.found) for one in wordpiece.tries(word, known)]
+def looks(word: str, vocabulary: Sequence[str]) -> list[tuple[int, int, str, bool]]:
+    """Return every lookup in the vocabulary, as the picture takes it."""
+    return [(one.start, one.end, one.piece, one.in_vocabulary) for one in wordpiece.tries(word, vocabulary)]
 
 
 def listed(pieces: Sequence[str]) -> str:
-    """Pieces as words of a sentence."""
+    """Return tokens as words of a sentence."""
     return " ".join(visible(piece) for piece in pieces)
 
 
 def edit_vocabulary(params: Params, usual: str) -> None:
-    """The box with the pieces, `usual` before any choice, and buttons that put some in or take one out."""
-    word, known = params.chosen, wordpiece.vocabulary(params.pieces)
+    """Draw the box with the tokens, `usual` by default, and buttons that add or remove some."""
+    word, known = params.chosen_word, wordpiece.vocabulary(params.pieces)
     controls.text("The vocabulary: delete a piece, or type one", SLUG + "pieces", usual)
     last = wordpiece.cut(word, known)[-1]
     every = list(dict.fromkeys((*known, *wordpiece.letters_of(params.words))))

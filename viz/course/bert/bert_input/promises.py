@@ -12,7 +12,9 @@ from viz.course.bert.wordpiece import UNKNOWN
 
 
 def _other_cut(params: Params) -> tuple[str, ...]:
-    return wordpiece.cut(params.chosen, altered(params.chosen, wordpiece.vocabulary(params.pieces))[0])
+    return wordpiece.cut(
+        params.chosen_word, altered(params.chosen_word, wordpiece.vocabulary(params.pieces))[0]
+    )
 
 
 def _unknown(params: Params, line: str) -> int:
@@ -23,17 +25,18 @@ def _unknown(params: Params, line: str) -> int:
 def _turned(params: Params) -> dict[str, float]:
     model, pair = default().open(MODEL), params.pair.strip() or None
     return {
-        part: float(input_sum.without(model, params.text, pair, part).turned.mean())
+        part: float(input_sum.ablate(model, params.text, pair, part).turned.mean())
         for part in input_sum.PARTS
     }
 
 
 CUT = {
     "the other vocabulary cuts the word differently": lambda params, data: (
-        wordpiece.cut(params.chosen, wordpiece.vocabulary(params.pieces)) != _other_cut(params)
+        wordpiece.cut(params.chosen_word, wordpiece.vocabulary(params.pieces)) != _other_cut(params)
     ),
     "the word has a piece that continues it, marked with ##": lambda params, data: any(
-        piece.startswith("##") for piece in wordpiece.cut(params.chosen, wordpiece.vocabulary(params.pieces))
+        piece.startswith("##")
+        for piece in wordpiece.cut(params.chosen_word, wordpiece.vocabulary(params.pieces))
     ),
 }
 VOCABULARIES = {
@@ -57,7 +60,7 @@ MARKS = {
     ),
 }
 ADDED = {"the three vectors add up to the sum to the last bit": lambda params, data: data.exact}
-WITHOUT = {
+ABLATION = {
     "the token embedding matters most, by a factor of at least 1.5": lambda params, data: (
         (found := _turned(params))["token"] > 1.5 * max(found["segment"], found["position"])
     )

@@ -1,4 +1,4 @@
-"""The last two steps of what BERT reads: the three vectors of a place, their sum, what each is worth."""
+"""The last two steps on the input of BERT: the three vectors of a position, their sum, the effect of each."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from viz.labels import distinct, percent, visible
 from viz.number_text import number
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
-SHOWN = 16
+N_DRAWN = 16
 
 
 def added(params: Params, data: Sum) -> Folds:
-    """The first numbers of the three vectors and of their sum, lane below lane."""
+    """Draw the first numbers of the three vectors and of their sum, one lane each."""
     place, names = min(params.place, len(data.tokens) - 1), distinct(data.tokens)
     vectors = [*(data.parts[name][place] for name in PARTS), data.total[place]]
     token, text = visible(data.tokens[place]), f"text {'AB'[data.segments[place]]}"
     say = (f"the token {token}", f"+ {text}", f"+ position {place}", "= the sum")
     lanes = [
-        Lane(name, vector[:SHOWN], hue) for name, vector, hue in zip(say, vectors, (0, 1, 2, 4), strict=True)
+        Lane(name, vector[:N_DRAWN], hue)
+        for name, vector, hue in zip(say, vectors, (0, 1, 2, 4), strict=True)
     ]
     n = len(vectors[0])
     page_parts.show(
         bar_lanes(
             lanes,
-            x_title=f"the first {SHOWN} of {n} numbers",
+            x_title=f"the first {N_DRAWN} of {n} numbers",
             height=exhibit_parts.by_mode(430, 390),
         ),
         SLUG + "sum",
@@ -57,13 +58,13 @@ def added(params: Params, data: Sum) -> Folds:
     )
 
 
-def without(params: Params, data: Sum) -> Folds:
-    """How far the last vector of each token turns when one of the three is switched off, for all three."""
+def ablation(params: Params, data: Sum) -> Folds:
+    """Ask which of the three matters most, then draw the change of each token's last vector without each."""
     pair = params.pair if params.pair.strip() else None
 
-    def all_three() -> list[input_sum.Without]:
+    def all_three() -> list[input_sum.Ablation]:
         model = default().open(MODEL)
-        return [input_sum.without(model, params.text, pair, part) for part in PARTS]
+        return [input_sum.ablate(model, params.text, pair, part) for part in PARTS]
 
     key = ("bert_input.without", params.text, pair)
     every = engine_client.submit(key, all_three, 60 * len(params.text + params.pair))

@@ -1,4 +1,4 @@
-"""A class from [CLS]: bert-mini tuned to say one thing of a sentence, or of a pair, from a single vector."""
+"""A class from [CLS]: bert-mini fine-tuned to classify a sentence, or a pair, from a single vector."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from viz.course.exhibit import Exhibit, Step
 
 
 def compute(params: Params) -> Models:
-    """The models of both tunings: recorded, or the visitor's own."""
+    """Return the models of both tunings: recorded, or the visitor's own."""
     return {goal: tuning_live.using(name, SLUG) for goal, name in TUNED.items()}
 
 
 def thumbnail() -> str:
-    """What [CLS] reads in each layer after tuning; where there is no recorded run, before it."""
+    """Draw the attention of [CLS] in each layer after tuning; where there is no recorded run, before it."""
     there = SINGLE in tuning.RecordedRun.names()
     seed = tuning.RecordedRun.read(SINGLE).seed if there else 0
     found = read.read(Params().text, RECORDED + SINGLE if there else None, seed)
@@ -26,7 +26,7 @@ def thumbnail() -> str:
 
 
 def watch(params: Params, models: Models) -> None:
-    """A training that runs goes on, whichever step is shown."""
+    """Keep a running training alive, whichever step is in view."""
     for name in TUNED.values():
         tuning_live.watch(name)
 

@@ -1,4 +1,5 @@
-"""A class that is told from one vector: the last one of [CLS], a linear map, a softmax. What [CLS] reads, and where the gradient arrives.
+"""A class from one vector: the last one of [CLS], a linear map, a softmax. The attention of [CLS], and the gradient by
+position.
 
     z = h_0 W^T + b,   p = softmax(z),   L = -log p_c          (Devlin et al. 2019, 4.1; with one text or two)
 
@@ -28,12 +29,12 @@ from core.training.finetune.tuning import Tuning
 
 Array = NDArray[np.float64]
 KEEP = ("*.pattern", "layer.*.resid_in", "layer.*.resid_out")
-"""What a run must have kept."""
+"""Names of the values that a run must record."""
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
-    """How a class came about: h_0 (d,), W (class, d), b (class,), the scores and the probabilities (class,)."""
+class Classification:
+    """A class and its computation: h_0 (d,), W (class, d), b (class,), the scores and the probabilities (class,)."""
 
     hidden: Array
     weight: Array
@@ -43,16 +44,16 @@ class Said:
 
     @property
     def best(self) -> int:
-        """The class that is said."""
+        """Return the class with the highest probability."""
         return int(self.chances.argmax())
 
     def terms(self, label: int) -> Array:
-        """(d,): what each number of h_0 adds to the score of a class; with the bias they are the score."""
+        """Return the contribution of each number of h_0 to the score of a class, (d,); with the bias they sum to the score."""
         return self.hidden * self.weight[label]
 
 
 def softmax(scores: Array) -> Array:
-    """exp(z) / sum exp(z), safely.
+    """Return exp(z) / sum exp(z), without overflow.
 
     >>> softmax(np.array([0.0, np.log(3.0)])).round(6).tolist()
     [0.25, 0.75]
@@ -61,16 +62,17 @@ def softmax(scores: Array) -> Array:
     return powers / powers.sum()
 
 
-def said(run: Run) -> Said:
-    """The class of a run that kept KEEP, with all numbers that made it. Raises InputError where the model has no such head."""
+def classify(run: Run) -> Classification:
+    """Return the class of a run that recorded KEEP, with all numbers of its computation. Raises InputError where the model has
+    no such head."""
     scores = np.asarray(run.classes, dtype=np.float64)
     head: Any = run.model.network.to_classes
     weight, bias = (value.detach().double().numpy() for value in (head.weight, head.bias))
-    return Said(run.hidden()[-1, 0].astype(np.float64), weight, bias, scores, softmax(scores))
+    return Classification(run.hidden()[-1, 0].astype(np.float64), weight, bias, scores, softmax(scores))
 
 
 def reads(run: Run) -> NDArray[np.float32]:
-    """(layer, head, key): how [CLS] spreads its look in every head."""
+    """Return the attention of [CLS] in every head: (layer, head, key)."""
     return run.attention().weights[:, :, 0]
 
 
@@ -85,7 +87,10 @@ class _Leaf:
 
 
 def arrives(run: Run, label: int) -> Array:
-    """(layer + 1, pos): the length of dL / dx at each place, L the loss if `label` were right; row i enters layer i, the last row leaves the last layer."""
+    """Return the length of dL / dx at each position, (layer + 1, pos), with L the loss if `label` were right.
+
+    Row i is of the input of layer i, the last row of the output of the last layer.
+    """
     network, n = run.model.network, run.model.config.n_layers
     paths = [*(f"layer.{i}.resid_in" for i in range(n)), f"layer.{n - 1}.resid_out"]
     with torch.inference_mode(False), torch.enable_grad():
@@ -103,26 +108,27 @@ def arrives(run: Run, label: int) -> Array:
     return torch.stack([each[0].norm(dim=-1) for each in found]).double().numpy()
 
 
-def untaught(job: Tuning, of: Model, seed: int = 0) -> Model:
-    """The model at step 0 of a tuning: the body as it was, the head as it is drawn."""
-    network = tuning.add_head(job, of, seed)
-    return Model(f"{of.name} with a new head", of.spec, network.cfg, network, of.tokenizer)
+def with_new_head(job: Tuning, body: Model, seed: int = 0) -> Model:
+    """Return the model at step 0 of a tuning: the body unchanged, the head at its random start."""
+    network = tuning.add_head(job, body, seed)
+    return Model(f"{body.name} with a new head", body.spec, network.cfg, network, body.tokenizer)
 
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """Labelled texts that a tuning never read, each with the probabilities (text, class) of a model, and the number of its right class."""
+    """Labelled texts that a tuning never read, each with the probabilities (text, class) of a model, and the number of its
+    right class."""
 
     items: Sequence[Any]
     chances: Array
-    wanted: NDArray[np.int64]
+    targets: NDArray[np.int64]
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        return self.chances.argmax(-1) == self.wanted
+        return self.chances.argmax(-1) == self.targets
 
     def by(self, kind: Callable[[Any], str]) -> dict[str, tuple[int, int]]:
-        """Of each kind of text, how many are right, and how many there are."""
+        """Return for each kind of text the number of right ones, and the number of all."""
         kinds = [kind(item) for item in self.items]
         return {
             name: (sum(ok for ok, of in zip(self.right, kinds, strict=True) if of == name), kinds.count(name))
@@ -130,13 +136,13 @@ class Checked:
         }
 
     def errors(self) -> list[int]:
-        """The places of the texts that it gets wrong, the surest error first."""
+        """Return the indices of the texts that are wrong, the most probable error first."""
         wrong = np.flatnonzero(~self.right)
         return wrong[np.argsort(-self.chances[wrong].max(-1), kind="stable")].tolist()
 
 
 def checked(model: Model, goal: Goal, n: int, seed: int, at_once: int = 32) -> Checked:
-    """The n texts on which a tuning with this seed is measured, and what a model says of them."""
+    """Return the n texts on which a tuning with this seed is measured, with a model's predictions."""
     items, pad = goal.draw(n, seed, "test"), model.tokenizer.pad or 0
     examples = [goal.read(model.tokenizer, item) for item in items]
     with torch.inference_mode():

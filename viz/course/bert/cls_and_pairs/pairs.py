@@ -11,7 +11,7 @@ from core.edits import Scale
 from viz.course.bert import tuning_live
 from viz.course.bert.cls_and_pairs import maths, read
 from viz.course.bert.cls_and_pairs.params import PAIRS, SAYS, SLUG, Params
-from viz.course.bert.cls_and_pairs.steps import beside
+from viz.course.bert.cls_and_pairs.steps import draw_side_by_side
 from viz.course.bert.tuning_live import Using
 from viz.course.exhibit import Folds
 from viz.instruments.kit import origin
@@ -28,11 +28,11 @@ DOES = {"follows": "follows from A", "contradicts": "contradicts A", "neither": 
 
 @tuning_live.needs("pairs", SLUG, "bert.class")
 def pairs(params: Params, used: Using) -> Folds:
-    """What the head says of the pair, and of the pair the other way round."""
+    """Draw the classes of the pair, and ask for those of the swapped pair."""
     a, b, model = params.first, params.second, used.model or ""
     found = engine_client.submit(
         ("cls_and_pairs.pairs", (a, b), model),
-        lambda: {on: (said(model, a, b, on), said(model, b, a, on)) for on in (True, False)},
+        lambda: {on: (pair_chances(model, a, b, on), pair_chances(model, b, a, on)) for on in (True, False)},
         200 * len(a + b),
     )
     now, swapped = found[params.segments]
@@ -46,7 +46,7 @@ def pairs(params: Params, used: Using) -> Folds:
     )
     origin.tell(model=model, text=a, second_text=b)
     shown = dict(zip(WAYS, (now, swapped if told else None), strict=True))
-    beside(shown, WORDS, f"{SLUG}pair", 1, exhibit_parts.by_mode(190, 380))
+    draw_side_by_side(shown, WORDS, f"{SLUG}pair", 1, exhibit_parts.by_mode(190, 380))
     on, off = found[True][0], found[False][0]
     moved = 0.5 * float(np.abs(on - off).sum())
     page_parts.summary(
@@ -92,10 +92,10 @@ def pairs(params: Params, used: Using) -> Folds:
     )
 
 
-def said(model: str, first: str, second: str, segments: bool) -> np.ndarray:
-    """The probabilities of a pair in the order of WORDS. Errors: InputError for an empty side."""
+def pair_chances(model: str, first: str, second: str, segments: bool) -> np.ndarray:
+    """Return the probabilities of a pair in the order of WORDS. Errors: InputError for an empty side."""
     run = read.ran(model, first, second, edits=() if segments else OFF)
-    return maths.said(run).chances[ORDER]
+    return maths.classify(run).chances[ORDER]
 
 
 def _listed(chances: np.ndarray) -> str:

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on [CLS]."""
+"""Settings of the exhibit on [CLS]."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from viz.widgets.knobs import Knobs, knob, segmented, sentence, toggle, url_only
 SLUG = "cls_and_pairs."
 SINGLE, PAIRED = "opinions-full", "pairs-full"
 TUNED = {"opinions": SINGLE, "pairs": PAIRED}
-"""What is trained, by its goal."""
+"""The tuning of each goal."""
 Models = Mapping[str, tuning_live.Using]
 """The models of both tunings that the page uses, by their goal."""
 CLASSES = GOALS["opinions"].labels
 SAYS = {"entailment": "follows", "contradiction": "contradicts", "neutral": "neither"}
-"""What the second sentence does, in the order of the bars; by the labels of the task."""
+"""The relation of the second sentence, in the order of the bars; by the labels of the task."""
 LONGEST = 40
 ALL_HEADS = -1
 EXAMPLES: list[str] = data(__file__)["sentences"]
@@ -31,7 +31,8 @@ GOALS_SAID = {"opinions": "one sentence", "pairs": "a pair"}
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: a sentence, two sentences, segments; head, class, what is trained."""
+    """Settings that a visitor chooses and a link holds: a sentence, two sentences, segments; head, class, the goal of the
+    training."""
 
     text: str = knob(
         EXAMPLES[0],

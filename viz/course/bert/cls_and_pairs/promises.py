@@ -19,7 +19,7 @@ EXPECTED = {
     tuple(PAIRED[2]): ("neither", "neither"),
     tuple(PAIRED[3]): ("follows", "follows"),
 }
-"""What is right for the examples, in the order that they stand in, and swapped."""
+"""The right answers for the examples, in their order, and swapped."""
 JUDGING = ("not", "awful", "dull", "lovely", "rude", "nobody", "did", "last", "exciting", "but")
 
 
@@ -35,7 +35,7 @@ def _one(params: Params, models: Models) -> read.Read:
 
 def _top_of_gradient(params: Params, models: Models) -> str:
     run = read.ran(models["opinions"].model or "", params.text)
-    found = maths.arrives(run, 1 - _one(params, models).said.best)
+    found = maths.arrives(run, 1 - _one(params, models).classification.best)
     assert (found[-1] > 0).sum() == 1 and (found[-2] > 0).all()
     return run.tokens[int(found[0].argmax())]
 
@@ -52,7 +52,7 @@ def _right_shares(models: Models) -> dict[str, float]:
 def _swap(params: Params, models: Models) -> bool:
     model = models["pairs"].model or ""
     forth, back = (
-        pairs.said(model, *both, True)
+        pairs.pair_chances(model, *both, True)
         for both in ((params.first, params.second), (params.second, params.first))
     )
     right = [pairs.WORDS.index(word) for word in EXPECTED.get((params.first, params.second), OPENS)]
@@ -63,7 +63,8 @@ def _swap(params: Params, models: Models) -> bool:
 
 ONE_VECTOR = {
     "the sentence is good, and tuning makes the model say so": lambda params, models: (
-        (found := _one(params, models)).said.chances[0] > 0.9 and abs(found.untaught[0] - 0.5) < 0.25
+        (found := _one(params, models)).classification.chances[0] > 0.9
+        and abs(found.untaught[0] - 0.5) < 0.25
     )
 }
 READS = {
@@ -73,12 +74,13 @@ READS = {
 }
 ARITHMETIC = {
     "the products and the bias add up to the scores": lambda params, models: np.allclose(
-        [(said := _one(params, models).said).terms(k).sum() + said.bias[k] for k in (0, 1)],
+        [(said := _one(params, models).classification).terms(k).sum() + said.bias[k] for k in (0, 1)],
         said.scores,
         atol=1e-3,
     ),
     "no product decides alone": lambda params, models: (
-        np.abs((said := _one(params, models).said).terms(said.best)).max() < 0.5 * abs(said.scores[said.best])
+        np.abs((said := _one(params, models).classification).terms(said.best)).max()
+        < 0.5 * abs(said.scores[said.best])
     ),
 }
 GRADIENT = {

@@ -1,4 +1,4 @@
-"""The first three steps on [CLS]: what it says, what it reads, how the class is computed."""
+"""The first three steps on [CLS]: its class, its attention, the computation of the class."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from viz.number_text import number, row_of_numbers
 from viz.shell import present_layout
 from viz.widgets import controls, exhibit_parts, page_parts
 
-SHOWN = 8
+N_TERMS = 8
 """Terms of the score that have a bar of their own."""
 MARKS = ("[CLS]", "[SEP]")
 
 
 @tuning_live.needs("opinions", SLUG, "bert.class")
 def one_vector(params: Params, used: Using) -> Folds:
-    """The class that the head gives the sentence, before it was tuned and after."""
+    """Ask for the class of the sentence, then draw its probabilities before the tuning and after."""
     origin.tell(model=used.model or "", text=params.text)
-    data = read.asked(params, used)
-    chances, first = data.said.chances, data.untaught
-    best, at = CLASSES[data.said.best], data.said.best
+    data = read.read_sentence(params, used)
+    chances, first = data.classification.chances, data.untaught
+    best, at = CLASSES[data.classification.best], data.classification.best
     told = exhibit_parts.predict(
         SLUG + "class",
         f"“{shorten(params.text, 70)}” BERT was tuned to classify good and bad "
@@ -43,11 +43,11 @@ def one_vector(params: Params, used: Using) -> Folds:
         f"{_listed(chances)}. Of synthetic texts that were not in its training, it classifies {percent(used.reports[-1].right)} correctly.",
     )
     named = {"Before: a new head": first, "After tuning": chances if told else None}
-    beside(named, CLASSES, f"{SLUG}said", 5, exhibit_parts.by_mode(150, 400))
-    n, d = len(data.tokens), len(data.said.hidden)
+    draw_side_by_side(named, CLASSES, f"{SLUG}said", 5, exhibit_parts.by_mode(150, 400))
+    n, d = len(data.tokens), len(data.classification.hidden)
     page_parts.summary(
         f"{n} tokens, {n} vectors of {d} numbers; the head reads one of them. "
-        f"It is {data.said.weight.size:,} weights and {len(CLASSES)} biases."
+        f"It is {data.classification.weight.size:,} weights and {len(CLASSES)} biases."
         + (f" “{best}” went from {percent(first[at])} to {percent(chances[at])}." if told else "")
     )
     return Folds(
@@ -62,9 +62,9 @@ def one_vector(params: Params, used: Using) -> Folds:
 
 @tuning_live.needs("opinions", SLUG, "bert.class")
 def what_it_reads(params: Params, used: Using) -> Folds:
-    """The attention of [CLS] in every layer, before the tuning and after."""
+    """Ask which token gains attention, then draw the attention of [CLS] in every layer, before the tuning and after."""
     origin.tell(model=used.model or "", text=params.text)
-    data = read.asked(params, used)
+    data = read.read_sentence(params, used)
     n_layers, n_heads, _ = data.after.shape
     head = params.head if params.head < n_heads else ALL_HEADS
     before, after = (
@@ -133,9 +133,9 @@ def what_it_reads(params: Params, used: Using) -> Folds:
 
 @tuning_live.needs("opinions", SLUG, "bert.class")
 def arithmetic(params: Params, used: Using) -> Folds:
-    """The terms of one class's score, and both scores through the softmax."""
+    """Draw the terms of one class's score, and both scores through the softmax."""
     origin.tell(model=used.model or "", text=params.text)
-    said = read.asked(params, used).said
+    said = read.read_sentence(params, used).classification
     label = params.label if 0 <= params.label < len(CLASSES) else said.best
     other, name = 1 - label, CLASSES[label]
     z, chance = said.scores, f"{said.chances[label]:.4f}"
@@ -154,7 +154,7 @@ def arithmetic(params: Params, used: Using) -> Folds:
         f"difference counts: 1 / (1 + e^{number(z[other] - z[label], 3)}) = {chance}.",
         n / 20,
     )
-    few = np.argsort(-np.abs(added), kind="stable")[: exhibit_parts.by_mode(SHOWN, SHOWN // 2)].tolist()
+    few = np.argsort(-np.abs(added), kind="stable")[: exhibit_parts.by_mode(N_TERMS, N_TERMS // 2)].tolist()
     rest = float(added.sum() - added[few].sum())
     rows = {f"h{i} · W{i}": float(added[i]) for i in few}
     rows |= {f"{n - len(few)} more": rest, "bias b": float(said.bias[label])}
@@ -198,10 +198,10 @@ def arithmetic(params: Params, used: Using) -> Folds:
     )
 
 
-def beside(
+def draw_side_by_side(
     pictures: Mapping[Any, np.ndarray | None], classes: Sequence[str], key: str, letters: int, height: int
 ) -> None:
-    """The probabilities of classes side by side, by the names of the pictures; None waits for the guess."""
+    """Draw the probabilities of classes side by side, by the names of the pictures; None is covered until the guess."""
     for column, (name, found) in zip(st.columns(2, gap="medium"), pictures.items(), strict=True):
         with column:
             if found is None:
@@ -213,13 +213,13 @@ def beside(
 
 
 def covered(name: str, height: int) -> None:
-    """A place that waits for the guess."""
+    """Draw a container that is covered until the guess."""
     with st.container(border=True, height=height, vertical_alignment="center", horizontal_alignment="center"):
         st.markdown(f"**{name}**  \n:gray[Shown after your guess.]", text_alignment="center")
 
 
 def told_beside(text: str, control: Callable[[], object]) -> None:
-    """The sentence of numbers and the one control: below it, or beside it before a room, to save height."""
+    """Write the sentence of numbers and draw the one control: below it, or beside it in present mode, to save height."""
     if not exhibit_parts.presenting():
         page_parts.summary(text)
         control()

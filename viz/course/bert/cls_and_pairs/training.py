@@ -1,4 +1,4 @@
-"""Steps on [CLS] about training: where the gradient arrives; train it, and what it still gets wrong."""
+"""Steps on [CLS] about training: the gradient by position; the training itself, and its remaining errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KINDS: dict[str, Callable[[Any], str]] = {
     "opinions": lambda item: "plain" if is_plain(item) else "negated or contrasted",
     "pairs": lambda item: subject(item),
 }
-TOLD = {
+KIND_NOTES = {
     "opinions": "Plain: every judging word has the label's opinion. "
     "Negated or contrasted: “not awful”, “dull at first, but”.",
     "pairs": "The four things that pairs are about.",
@@ -39,10 +39,10 @@ TOLD = {
 
 @tuning_live.needs("opinions", SLUG, "bert.class")
 def gradient(params: Params, used: Using) -> Folds:
-    """Where the gradient of the loss arrives, layer by layer."""
+    """Ask how many vectors get a gradient, then draw the share of each position, layer by layer."""
     origin.tell(model=used.model or "", text=params.text)
-    data, model = read.asked(params, used), used.model or ""
-    unsaid = 1 - data.said.best
+    data, model = read.read_sentence(params, used), used.model or ""
+    unsaid = 1 - data.classification.best
     label = params.label if 0 <= params.label < len(CLASSES) else unsaid
     found = engine_client.submit(
         ("cls_and_pairs.arrives", params.text, model, label),
@@ -81,7 +81,7 @@ def gradient(params: Params, used: Using) -> Folds:
         f"At the input “{visible(names[top])}” gets most, {percent(share[0, top])}."
         if told
         else f"The loss is that of “{CLASSES[label]}”, whose probability is "
-        f"{percent(data.said.chances[label], 2)}.",
+        f"{percent(data.classification.chances[label], 2)}.",
         lambda: controls.segmented(
             "The right class is", range(len(CLASSES)), SLUG + "label", unsaid, CLASSES.__getitem__
         ),
@@ -101,7 +101,7 @@ def gradient(params: Params, used: Using) -> Folds:
 
 
 def trained(params: Params, models: Models) -> Folds:
-    """The run and the button; then where its errors are."""
+    """Draw the run and the button, ask for the accuracy, then list the errors."""
     goal = params.goal
     name, used = TUNED[goal], models[goal]
     params.show(SLUG.rstrip("."), "goal")  # above the training that it chooses
@@ -143,7 +143,7 @@ def trained(params: Params, models: Models) -> Folds:
         5.0,
     )
     page_parts.summary(
-        f"{right} of {n} synthetic texts right, {len(errors)} wrong. {TOLD[goal]}"
+        f"{right} of {n} synthetic texts right, {len(errors)} wrong. {KIND_NOTES[goal]}"
         if told
         else "These are texts of our own small grammar: the number says little about other English."
     )
@@ -155,7 +155,7 @@ def trained(params: Params, models: Models) -> Folds:
             st.text("The errors with the highest probability are shown here after your guess.")
     return Folds(
         lambda: _frame(goal, found, errors),
-        {"chances": found.chances, "wanted": found.wanted},
+        {"chances": found.chances, "wanted": found.targets},
         {"model": tuning_live.opening(used), "n": n, "seed": seed},
         told,
         {"bert.class": {}},
@@ -164,7 +164,7 @@ def trained(params: Params, models: Models) -> Folds:
 
 
 def subject(item: grammar.Pair) -> str:
-    """What a pair of the grammar is about.
+    """Return the subject of a pair of the grammar.
 
     >>> subject(grammar.Pair("Tom has exactly five eggs.", "Tom has more than two eggs.", "entailment"))
     'how many'
@@ -177,15 +177,15 @@ def subject(item: grammar.Pair) -> str:
     return "what came first" if ordered else "dogs and small dogs"
 
 
-def _frame(goal: str, found: maths.Checked, places: list[int]) -> pd.DataFrame:
-    """Errors: the text, what it said and how surely, what is right."""
+def _frame(goal: str, checked: maths.Checked, places: list[int]) -> pd.DataFrame:
+    """Return the errors as a table: the text, the prediction with its probability, the right class."""
     labels = [SAYS.get(label, label) for label in GOALS[goal].labels]
-    said = found.chances.argmax(-1)
+    said = checked.chances.argmax(-1)
     return pd.DataFrame(
         {
-            "text": [" / ".join(found.items[at][:-1]) for at in places],
-            "predicted": [f"{labels[said[at]]}, {percent(found.chances[at].max())}" for at in places],
-            "right": [labels[found.wanted[at]] for at in places],
+            "text": [" / ".join(checked.items[at][:-1]) for at in places],
+            "predicted": [f"{labels[said[at]]}, {percent(checked.chances[at].max())}" for at in places],
+            "right": [labels[checked.targets[at]] for at in places],
         },
         index=np.arange(1, len(places) + 1),
     )

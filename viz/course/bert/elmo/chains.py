@@ -1,4 +1,5 @@
-"""Both chains of an ELMo over one text: each token foretold from those before it and from those after it; and the two exchanged.
+"""Both chains of an ELMo over one text: each token predicted from those before it and from those after it; and the two
+exchanged.
 
 L = -sum_i (log p(x_i | x_<i) + log p(x_i | x_>i))      (Peters et al. 2018, 3.1)
 """
@@ -24,7 +25,8 @@ SIDES = ("ahead.", "back.")
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """`forward[i]` is ln p(x_i | all before it), `backward[i]` ln p(x_i | all after it), each (n,); `best`: what each chain holds most probable there."""
+    """`forward[i]` is ln p(x_i | all before it), `backward[i]` ln p(x_i | all after it), each (n,); `best`: the most probable
+    token of each chain."""
 
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
@@ -43,17 +45,17 @@ class Chains:
 
     @property
     def loss(self) -> float:
-        """L of this text: the sum of both."""
+        """Return L of this text: the sum of both losses."""
         return math.fsum(self.losses)
 
     @property
-    def apart(self) -> int:
-        """The place where the chains differ most."""
+    def most_different(self) -> int:
+        """Return the position where the chains differ most."""
         return int(np.abs(self.forward - self.backward).argmax())
 
 
 def ids_of(model: Model, text: str) -> tuple[int, ...]:
-    """The tokens of a text. Raises InputError for none, and for more than LONGEST."""
+    """Return the ids of a text. Raises InputError for none, and for more than LONGEST."""
     ids = model.tokenizer.encode(text).ids
     if not text.strip() or not ids:
         raise InputError("There is no text.", "Each chain predicts the tokens of a text.", "Type a sentence.")
@@ -67,7 +69,7 @@ def ids_of(model: Model, text: str) -> tuple[int, ...]:
 
 
 def log_probs(network: Any, ids: tuple[int, ...], start: int, end: int) -> tuple[Tensor, Tensor]:
-    """ln p over the vocabulary for each token of START ids END, from before it and from after it (n vocab)."""
+    """Return ln p over the vocabulary for each token of START ids END, from before it and from after it (n vocab)."""
     row = torch.tensor([[start, *ids, end]])
     with torch.inference_mode():
         hidden = network(Batch(ids=row, real=torch.ones_like(row, dtype=torch.bool)))
@@ -76,7 +78,7 @@ def log_probs(network: Any, ids: tuple[int, ...], start: int, end: int) -> tuple
 
 
 def chains(model: Model, text: str) -> Chains:
-    """Both chains over a text, which stands between START and END.
+    """Run both chains over a text between START and END.
 
     >>> import core
     >>> found = chains(core.open_model("elmo-mini"), "The dog ran.")
@@ -92,7 +94,7 @@ def chains(model: Model, text: str) -> Chains:
 
 
 def exchanged(network: Any) -> Any:
-    """The same network with the weights of its two chains exchanged: what read to the left now reads to the right."""
+    """Return the same network with the weights of its two chains exchanged: the backward weights now read forward."""
     with torch.random.fork_rng(devices=[]):
         other = type(network)(network.cfg).eval().requires_grad_(False)
     one, two = SIDES
@@ -107,19 +109,19 @@ def exchanged(network: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Reversed:
-    """ln p of each token (n,), in the order of the text, when the text is read from its end by a chain that reads on:
-    with the weights of the backward chain, and with those of the forward chain."""
+    """ln p of each token (n,), in the order of the text, when a forward chain reads the text from its end: `backward` with the
+    weights of the backward chain, `forward` with those of the forward chain."""
 
-    own: Array
-    other: Array
+    backward: Array
+    forward: Array
 
-    def gap(self, found: Chains) -> float:
-        """The largest difference between the backward chain and its weights reading on through the reversed text."""
-        return float(np.abs(self.own - found.backward).max())
+    def gap(self, usual: Chains) -> float:
+        """Return the largest difference between the backward chain and its weights reading the reversed text forward."""
+        return float(np.abs(self.backward - usual.backward).max())
 
 
 def reversed_text(model: Model, text: str) -> Reversed:
-    """The text from its last token to its first, read by the forward machinery with either chain's weights.
+    """Run the forward chain on the text from its last token to its first, with either chain's weights.
 
     >>> import core
     >>> model = core.open_model("elmo-mini")

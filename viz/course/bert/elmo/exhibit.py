@@ -1,4 +1,4 @@
-"""ELMo: two chains that foretell each word from either side, their loss, and a mixture of their layers for each task."""
+"""ELMo: two chains that predict each word from either side, their loss, and a mixture of their layers for each task."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> Chains:
-    """Both chains over the sentence."""
+    """Return both chains over the sentence."""
     return chains(default().open(MODEL), params.text)
 
 
 def thumbnail() -> str:
-    """How probable each chain held the words of the opening sentence."""
+    """Draw the probability of each word of the opening sentence under each chain."""
     found = compute(Params())
     return thumbs.curves([np.exp(found.forward), np.exp(found.backward)])
 

@@ -13,11 +13,11 @@ Array = np.ndarray
 WORDS = ("cat", "saw", "dog")
 PLACES = 3
 SET = ((0, 1, 2), 0.0276221835)
-"""The text “cat saw dog” has this probability, that of the course's example; all others are drawn."""
+"""The text “cat saw dog” has this probability, that of the course's example; all others are random."""
 
 
 def joint(draw: int = 0) -> Array:
-    """The probability of each text (first, second, third): drawn, with the one of SET in its place, together 1.
+    """Return a random probability of each text (first, second, third), with the one of SET at its index, together 1.
 
     >>> table = joint()
     >>> round(float(table.sum()), 12), float(table[0, 1, 2])
@@ -34,7 +34,8 @@ def joint(draw: int = 0) -> Array:
 
 @dataclass(frozen=True)
 class Factors:
-    """The conditionals of a text in the order in which a chain multiplies them, their product, and what the table says."""
+    """The conditionals of a text in the order in which a chain multiplies them, their product, and the probability in the
+    table."""
 
     forward: tuple[float, ...]
     backward: tuple[float, ...]
@@ -46,7 +47,7 @@ class Factors:
 
 
 def factors(table: Array, text: tuple[int, ...]) -> Factors:
-    """Both factorizations of the probability of a text (a number of WORDS for each place).
+    """Return both factorizations of the probability of a text (an index into WORDS for each position).
 
     >>> both = factors(joint(), (0, 1, 2))
     >>> [round(product, 10) for product in both.products]
@@ -60,7 +61,7 @@ def factors(table: Array, text: tuple[int, ...]) -> Factors:
 
 
 def _conditionals(table: Array, text: tuple[int, ...]) -> tuple[float, ...]:
-    """p(x_1), p(x_2 | x_1), .. along the axes of a table."""
+    """Return p(x_1), p(x_2 | x_1), .. along the axes of a table."""
     found = []
     for place, word in enumerate(text):
         known = table.sum(tuple(range(place + 1, table.ndim)))[text[:place]]

@@ -1,4 +1,4 @@
-"""The mixture of ELMo's layers at one word, with weights that one sets, and what a task makes of them.
+"""The mixture of ELMo's layers at one word, with adjustable weights, and the weights that tasks learned.
 
 ELMo_k = gamma * sum_j s_j h_kj,  s = softmax(w)        (Peters et al. 2018, Eq. (1))
 dELMo_k / dw_j = gamma * s_j (h_kj - sum_i s_i h_ki)
@@ -32,17 +32,17 @@ class Mixed:
     mixture: Array
 
     def likeness(self) -> Array:
-        """The cosine of the mixture with each layer (layer,)."""
+        """Return the cosine of the mixture with each layer (layer,)."""
         return cosines(np.vstack([self.mixture, self.layers]))[0, 1:]
 
 
 def layers_of(model: Model, text: str) -> Array:
-    """All layers of all tokens of a text, the token table first: (layer pos d_model)."""
+    """Return all layers of all tokens of a text, the token table first: (layer pos d_model)."""
     return model.run(text, keep=KEEP).hidden().astype(np.float64)
 
 
 def mixed(layers: Array, w: Sequence[float], gamma: float, only: int | None = None) -> Mixed:
-    """The mixture of a word's layers; with `only` s is exactly one there and nothing elsewhere.
+    """Return the mixture of a word's layers; with `only` s is exactly one there and 0 elsewhere.
 
     >>> one = mixed(np.eye(3), (0.0, 0.0, 0.0), 1.0, only=2)
     >>> bool((one.mixture == one.layers[2]).all())
@@ -53,15 +53,15 @@ def mixed(layers: Array, w: Sequence[float], gamma: float, only: int | None = No
 
 
 def learned(
-    scores: Sequence[Score], of: str, split: str, task: str
+    scores: Sequence[Score], model: str, split: str, task: str
 ) -> tuple[dict[str, float], tuple[float, ...]]:
-    """What was recorded of a task: accuracy by what the head reads, and the learned s."""
-    accuracy = by_part(scores, f"{task}_by_mixture", split, of)
-    return accuracy, tuple(by_part(scores, f"{task}_mixture", split, of).values())
+    """Return the recorded results of a task: accuracy by the layers that the head reads, and the learned s."""
+    accuracy = by_part(scores, f"{task}_by_mixture", split, model)
+    return accuracy, tuple(by_part(scores, f"{task}_mixture", split, model).values())
 
 
 def set_to(s: Sequence[float]) -> tuple[float, ...]:
-    """Importances w whose softmax is s, their mean 0.
+    """Return w whose softmax is s, with mean 0.
 
     >>> softmax(np.array(set_to((0.5, 0.25, 0.25)))).round(12).tolist()
     [0.5, 0.25, 0.25]
@@ -71,7 +71,8 @@ def set_to(s: Sequence[float]) -> tuple[float, ...]:
 
 
 def uses(model: Model, texts: Sequence[str], word: str) -> Uses:
-    """A word in each text, as `contextual_vectors.uses` finds it: the token table, each LSTM layer, and last the mixture by the model's own w and gamma."""
+    """Return the vectors of a word in each text, at the positions of `contextual_vectors.uses`: the token table, each LSTM
+    layer, and last the mixture by the model's own w and gamma."""
     vectors, places = [], []
     for text in texts:
         run = model.run(text, keep=KEEP)

@@ -1,4 +1,4 @@
-"""Steps of the exhibit on ELMo: the mixture of layers, what tasks made of it, one word with two meanings beside BERT."""
+"""Steps of the exhibit on ELMo: the mixture of layers, the mixtures that tasks learned, one word with two meanings beside BERT."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from viz.course.bert.charts.by_layer import by_layer
 from viz.course.bert.elmo import layer_mixture
 from viz.course.bert.elmo.chains import Chains
 from viz.course.bert.elmo.params import FLOORS, MODEL, READER, SLUG, TASKS, Params
-from viz.course.bert.elmo.reading import named
+from viz.course.bert.elmo.reading import token_labels
 from viz.course.exhibit import Folds
 from viz.course.shared.wilson_interval import wilson
 from viz.instruments.kit import origin
@@ -28,27 +28,27 @@ from viz.labels import list_values, percent, visible
 from viz.number_text import row_of_numbers
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
-ASKED = (2.0, 0.0, 0.0)
-"""The importances of the question on the mixture."""
+QUESTION_WEIGHTS = (2.0, 0.0, 0.0)
+"""The weights w of the question on the mixture."""
 
 
-def mix(params: Params, found: Chains) -> Folds:
-    """A word's vectors on all floors, and their mixture."""
-    names = named(found)
+def mix(params: Params, data: Chains) -> Folds:
+    """Ask for a weight s, then draw a word's vectors in all layers, and their mixture."""
+    names = token_labels(data)
     place = min(params.place, len(names)) - 1
     layers = engine_client.submit(
         ("elmo.layers", params.text),
         partial(layer_mixture.layers_of, default().open(MODEL), params.text),
         60 * len(names),
     )[:, place]
-    share = layer_mixture.mixed(layers, ASKED, 1.0).weights
+    share = layer_mixture.mixed(layers, QUESTION_WEIGHTS, 1.0).weights
     told = exhibit_parts.predict_share(
         SLUG + "share",
-        f"w = ({', '.join(f'{w:g}' for w in ASKED)}): w is 2 for the {FLOORS[0]} and 0 for both LSTM layers, and s = softmax(w). Which weight s does the {FLOORS[0]} get?",
+        f"w = ({', '.join(f'{w:g}' for w in QUESTION_WEIGHTS)}): w is 2 for the {FLOORS[0]} and 0 for both LSTM layers, and s = softmax(w). Which weight s does the {FLOORS[0]} get?",
         float(share[0]),
         f"e^2 = {np.exp(2):.2f} of e^2 + 1 + 1 = {np.exp(2) + 2:.2f}: a softmax, as for attention weights, but the same for every word.",
     )
-    made = layer_mixture.mixed(layers, params.w, params.gamma, params.alone)
+    made = layer_mixture.mixed(layers, params.w, params.gamma, params.single_layer)
     limit = float(np.quantile(np.abs(layers), 0.98))
     panels = [
         Panel(
@@ -66,7 +66,7 @@ def mix(params: Params, found: Chains) -> Folds:
         f"Three rows of {layers.shape[1]} numbers, one per layer, and below them their mixture.",
     )
     like = made.likeness() if np.any(made.mixture) else np.zeros(len(layers))
-    same = params.alone
+    same = params.single_layer
     if same is not None and not (params.gamma == 1 and (made.mixture == layers[same]).all()):
         same = None
     page_parts.summary(
@@ -98,7 +98,7 @@ def mix(params: Params, found: Chains) -> Folds:
             }
         ),
         {"layers": made.layers, "weights": made.weights, "mixture": made.mixture},
-        {"model": MODEL, "place": place, "w": params.w, "only": params.alone},
+        {"model": MODEL, "place": place, "w": params.w, "only": params.single_layer},
         told,
         {"elmo.mixture": {"gamma": f"{params.gamma:g}"}},
         (r"s = (" + row_of_numbers(made.weights, 4, r",\ ") + ")",),
@@ -106,8 +106,9 @@ def mix(params: Params, found: Chains) -> Folds:
     )
 
 
-def learned(params: Params, found: object) -> Folds:
-    """What a task made of the layers: accuracy of a small head upon the mixture and upon each layer alone, and the learned s."""
+def learned(params: Params, _: object) -> Folds:
+    """Ask for the layer with the largest weight, then draw the learned s, and the accuracy of a small head on the mixture and
+    on each layer alone."""
     accuracy, s = recorded(params.task)
     if not accuracy:
         raise InputError(
@@ -121,7 +122,7 @@ def learned(params: Params, found: object) -> Folds:
         f"A small head learns {task} on frozen states, together with the weights of the mixture. Which layer gets the largest weight s?",
         dict(zip(floors, s, strict=True)),
         floors[int(np.argmax(s))],
-        f"s = {list_values(list(zip(floors, s, strict=True)), '{:.2f}')}. Correct with the mixture: {percent(accuracy[MIXED], 2)}; with the top layer alone: {percent(accuracy[_alone(len(s) - 1)], 2)}.",
+        f"s = {list_values(list(zip(floors, s, strict=True)), '{:.2f}')}. Correct with the mixture: {percent(accuracy[MIXED], 2)}; with the top layer alone: {percent(accuracy[_single_layer_name(len(s) - 1)], 2)}.",
     )
     left, right = st.columns(2, gap="medium")
     with left:
@@ -138,7 +139,7 @@ def learned(params: Params, found: object) -> Folds:
             )
         else:
             st.markdown("The learned weights s are shown after your guess.")
-    rows = {MIXED: accuracy[MIXED]} | {floors[j]: accuracy[_alone(j)] for j in range(len(s))}
+    rows = {MIXED: accuracy[MIXED]} | {floors[j]: accuracy[_single_layer_name(j)] for j in range(len(s))}
     with right:
         if told:
             page_parts.show(
@@ -174,12 +175,13 @@ def _lengths(text: str) -> str:
     return row_of_numbers(found, 1)
 
 
-def _alone(layer: int) -> str:
+def _single_layer_name(layer: int) -> str:
     return f"layer {layer} alone"
 
 
-def bank(params: Params, found: object) -> Folds:
-    """The word with two meanings: how alike its vectors are, layer by layer, in ELMo and beside it in BERT."""
+def bank(params: Params, _: object) -> Folds:
+    """Ask how many nearest sentences have the same meaning, then draw the cosines between the two meanings, layer by layer, in
+    ELMo and in BERT."""
     word = senses.WORDS[params.which]
     origin.tell(model=MODEL, text=word.uses[0][0], second_text=word.uses[1][0])
     texts, kinds = [text for text, _ in word.uses], [kind for _, kind in word.uses]
@@ -241,9 +243,9 @@ def bank(params: Params, found: object) -> Folds:
     )
 
 
-def _mean_cosines(found: contextual_vectors.Uses, kinds: list[int]) -> tuple[np.ndarray, np.ndarray]:
+def _mean_cosines(uses: contextual_vectors.Uses, kinds: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean cosine with sentences of the same meaning, and of the other, layer by layer."""
-    both = [contextual_vectors.kept_apart(found.cosines(layer), kinds) for layer in range(len(found.vectors))]
+    both = [contextual_vectors.kept_apart(uses.cosines(layer), kinds) for layer in range(len(uses.vectors))]
     return np.array([same for same, _ in both]), np.array([other for _, other in both])
 
 

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on ELMo."""
+"""Settings of the exhibit on ELMo."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def _w(layer: int) -> Control:
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: a sentence; whose weights read it in reverse; a text of the table; a mixture; a word with two meanings."""
+    """Settings that a visitor chooses and a link holds: a sentence; whose weights read it in reverse; a text of the table; a
+    mixture; a word with two meanings."""
 
     text: str = knob(
         SENTENCES[0], sentence("Text", SENTENCES, model=MODEL, most=f"up to {LONGEST} tokens"), link="text"
@@ -48,15 +49,15 @@ class Params(Knobs):
 
     @property
     def words(self) -> tuple[int, ...]:
-        """The chosen text of the table, a number of WORDS for each place."""
+        """Return the chosen text of the table, an index into WORDS for each position."""
         return tuple(WORDS.index(word) for word in (self.first, self.second, self.third))
 
     @property
     def w(self) -> tuple[float, float, float]:
-        """The importances of the layers."""
+        """Return the weights w of the layers."""
         return self.w0, self.w1, self.w2
 
     @property
-    def alone(self) -> int | None:
-        """The one layer that counts, None where they are mixed."""
+    def single_layer(self) -> int | None:
+        """Return the one layer that counts, None where they are mixed."""
         return None if self.only == ALL else self.only

@@ -36,19 +36,19 @@ def _scaled(params: Params) -> bool:
 
 
 @cache
-def _told_apart(which: str) -> dict[str, int]:
-    word = senses.WORDS[which]
+def _n_same_meaning(name: str) -> dict[str, int]:
+    word = senses.WORDS[name]
     texts, kinds = zip(*word.uses, strict=True)
     found = {
-        MODEL: layer_mixture.uses(default().open(MODEL), texts, which),
-        READER: contextual_vectors.uses(default().open(READER), texts, which),
+        MODEL: layer_mixture.uses(default().open(MODEL), texts, name),
+        READER: contextual_vectors.uses(default().open(READER), texts, name),
     }
     return {name: contextual_vectors.agree(each.cosines(-1), kinds) for name, each in found.items()}
 
 
 EACH_WORD = {
     "the chains differ at some word by a factor of ten": lambda params, found: (
-        abs(found.forward[found.apart] - found.backward[found.apart]) > math.log(10)
+        abs(found.forward[found.most_different] - found.backward[found.most_different]) > math.log(10)
     ),
     "each side is better at some words": lambda params, found: (
         0.25 < (found.forward > found.backward).mean() < 0.75
@@ -64,13 +64,13 @@ TURNED = {
         _reversed(params).gap(found) < 1e-4
     ),
     "the forward chain finds the reversed text far less probable": lambda params, found: (
-        _reversed(params).other.sum() < 1.5 * found.forward.sum()
+        _reversed(params).forward.sum() < 1.5 * found.forward.sum()
     ),
 }
 
 
-def _disagree(params: Params, found: Chains) -> bool:
-    return abs(found.losses[0] - found.losses[1]) > 0.1
+def _disagree(params: Params, data: Chains) -> bool:
+    return abs(data.losses[0] - data.losses[1]) > 0.1
 
 
 JOINT = {
@@ -88,7 +88,7 @@ MIX = {
 
 
 def _one_layer_is_enough(task: str) -> bool:
-    """Whether the mixture's accuracy lies within the interval of the best single layer's."""
+    """Check that the mixture's accuracy is within the interval of the best single layer's."""
     accuracy, _ = recorded(task)
     mixture, *alone = accuracy.values()
     low, high = interval(max(alone))
@@ -109,7 +109,9 @@ LEARNED = {
 }
 BANK = {
     "neither model separates all three words": lambda params, found: all(
-        min(_told_apart(which)[name] for which in ("bank", "letter")) < 6 for name in (MODEL, READER)
+        min(_n_same_meaning(which)[name] for which in ("bank", "letter")) < 6 for name in (MODEL, READER)
     ),
-    "of “bank” both tell at least 6 of 8 apart": lambda params, found: min(_told_apart("bank").values()) >= 6,
+    "of “bank” both tell at least 6 of 8 apart": lambda params, found: (
+        min(_n_same_meaning("bank").values()) >= 6
+    ),
 }

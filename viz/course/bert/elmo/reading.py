@@ -21,22 +21,22 @@ DOT = r" \cdot "
 COMPARED = ("a lower probability", "the same probability", "a higher probability")
 
 
-def named(found: chains.Chains) -> list[str]:
-    """Tokens as words, equal ones with a number after repeated ones."""
-    return distinct(token.removeprefix(" ") or token for token in found.tokens)
+def token_labels(data: chains.Chains) -> list[str]:
+    """Return the tokens as labels, repeated ones with a number."""
+    return distinct(token.removeprefix(" ") or token for token in data.tokens)
 
 
-def each_word(params: Params, found: chains.Chains) -> Folds:
-    """The probability of each token from before it and from after it; covered until the guess."""
-    names, both = named(found), (np.exp(found.forward), np.exp(found.backward))
-    place = found.apart
+def each_word(params: Params, data: chains.Chains) -> Folds:
+    """Ask which chain gives a word the higher probability, then draw the probability of each token from either side."""
+    names, both = token_labels(data), (np.exp(data.forward), np.exp(data.backward))
+    place = data.most_different
     at = [float(each[place]) for each in both]
     told = exhibit_parts.predict(
         SLUG + "side",
         f"One chain has read all words before “{names[place]}”, the other all words after it. Which one gives the word the higher probability?",
         dict(zip(SIDES, at, strict=True)),
         SIDES[int(at[1] > at[0])],
-        f"Forward {percent(at[0], 2)}, backward {percent(at[1], 2)}. The forward chain's most probable word is “{_best(found, 0, place)}”, the backward chain's “{_best(found, 1, place)}”.",
+        f"Forward {percent(at[0], 2)}, backward {percent(at[1], 2)}. The forward chain's most probable word is “{_best(data, 0, place)}”, the backward chain's “{_best(data, 1, place)}”.",
     )
     most = max(float(each.max()) for each in both)
     lanes = [
@@ -55,15 +55,15 @@ def each_word(params: Params, found: chains.Chains) -> Folds:
         if told
         else "The words; their probabilities come after the guess.",
     )
-    won = int((found.forward > found.backward).sum())
+    won = int((data.forward > data.backward).sum())
     page_parts.summary(
         f"The forward chain gives {won} of {len(names)} words the higher probability, the backward chain {len(names) - won}. Mean: {percent(both[0].mean())} and {percent(both[1].mean())}."
         if told
         else f"{len(names)} tokens between START and END; each is predicted twice, and neither chain sees the token itself."
     )
     return Folds(
-        lambda: _table(found, names),
-        {"forward": found.forward, "backward": found.backward},
+        lambda: _table(data, names),
+        {"forward": data.forward, "backward": data.backward},
         {"model": MODEL},
         told,
         {
@@ -75,39 +75,39 @@ def each_word(params: Params, found: chains.Chains) -> Folds:
     )
 
 
-def _best(found: chains.Chains, side: int, place: int) -> str:
-    best = found.best[side][place]
+def _best(data: chains.Chains, side: int, place: int) -> str:
+    best = data.best[side][place]
     return best.removeprefix(" ") or best
 
 
-def _table(found: chains.Chains, names: list[str]) -> pd.DataFrame:
+def _table(data: chains.Chains, names: list[str]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "token": names,
-            "p forward": np.exp(found.forward),
-            "p backward": np.exp(found.backward),
-            "−ln p forward": -found.forward,
-            "−ln p backward": -found.backward,
-            "most probable forward": found.best[0],
-            "most probable backward": found.best[1],
+            "p forward": np.exp(data.forward),
+            "p backward": np.exp(data.backward),
+            "−ln p forward": -data.forward,
+            "−ln p backward": -data.backward,
+            "most probable forward": data.best[0],
+            "most probable backward": data.best[1],
         }
     )
 
 
-def loss(params: Params, found: chains.Chains) -> Folds:
-    """What each word costs each chain; the loss is the sum of all bars."""
-    names, n = named(found), len(found.ids)
-    one, other = found.losses
+def loss(params: Params, data: chains.Chains) -> Folds:
+    """Ask for the backward chain's loss, then draw −ln p of each word in each chain; the loss is the sum of all bars."""
+    names, n = token_labels(data), len(data.ids)
+    one, other = data.losses
     told = exhibit_parts.predict_number(
         SLUG + "loss",
         f"The forward chain's loss on this text is {one:.1f} nats, the sum of −ln p over its {n} tokens. What is the backward chain's loss?",
         0.0,
         float(np.ceil(max(3 * one, 1.2 * other))),
         other,
-        f"Forward {one:.2f}, backward {other:.2f}; L = {found.loss:.2f}. Training lowers this sum, and both chains share the token table and the output layer.",
+        f"Forward {one:.2f}, backward {other:.2f}; L = {data.loss:.2f}. Training lowers this sum, and both chains share the token table and the output layer.",
         max(1.0, 0.1 * other),
     )
-    both = -found.forward, -found.backward
+    both = -data.forward, -data.backward
     most = 1.1 * max(float(each.max()) for each in both)
     page_parts.show(
         bar_lanes(
@@ -128,29 +128,30 @@ def loss(params: Params, found: chains.Chains) -> Folds:
         + (f" Backward: {list_values(zip(names, both[1], strict=True), '{:.2f}')}." if told else ""),
     )
     page_parts.summary(
-        f"L = {one:.3f} + {other:.3f} = {found.loss:.3f} nats: {one / n:.3f} per token forward, {other / n:.3f} backward."
+        f"L = {one:.3f} + {other:.3f} = {data.loss:.3f} nats: {one / n:.3f} per token forward, {other / n:.3f} backward."
         if told
         else f"Forward: {one:.3f} nats, {one / n:.3f} per token."
     )
     return Folds(
-        lambda: _table(found, names),
-        {"forward": found.forward, "backward": found.backward},
+        lambda: _table(data, names),
+        {"forward": data.forward, "backward": data.backward},
         {"model": MODEL},
         told,
-        {"elmo.loss": {"n": str(n), "L": number(found.loss, 3)}},
-        (rf"{one:.4f} + {other:.4f} = {found.loss:.4f}",),
+        {"elmo.loss": {"n": str(n), "L": number(data.loss, 3)}},
+        (rf"{one:.4f} + {other:.4f} = {data.loss:.4f}",),
     )
 
 
-def turned(params: Params, found: chains.Chains) -> Folds:
-    """The text from its end, through a chain that reads on: with the backward chain's weights the same numbers, with the forward chain's others."""
-    names = named(found)
+def turned(params: Params, data: chains.Chains) -> Folds:
+    """Ask for the probability of the reversed text, then draw it read by a forward chain: with the backward chain's weights the
+    same numbers, with its own weights others."""
+    names = token_labels(data)
     read = engine_client.submit(
         ("elmo.turned", params.text),
         partial(chains.reversed_text, default().open(MODEL), params.text),
-        120 * len(found.ids),
+        120 * len(data.ids),
     )
-    before, after = float(found.forward.sum()), float(read.other.sum())
+    before, after = float(data.forward.sum()), float(read.forward.sum())
     answer = COMPARED[1 + int(np.sign(after - before))]
     told = exhibit_parts.predict(
         SLUG + "turned",
@@ -160,10 +161,10 @@ def turned(params: Params, found: chains.Chains) -> Folds:
         f"ln P = {number(after, 1)} in reverse, {number(before, 1)} in the usual order. A chain has learned one direction only.",
     )
     own = params.reads == "back"
-    values = read.own if own else read.other
-    ends = (1.1 * min(float(each.min()) for each in (found.backward, read.own, read.other)), 0.0)
+    values = read.backward if own else read.forward
+    ends = (1.1 * min(float(each.min()) for each in (data.backward, read.backward, read.forward)), 0.0)
     lanes = [
-        Lane("ln p, backward chain on the text", found.backward, 1, limits=ends),
+        Lane("ln p, backward chain on the text", data.backward, 1, limits=ends),
         Lane(
             f"ln p, reversed text, {READS[params.reads]}",
             values if told else None,
@@ -174,10 +175,10 @@ def turned(params: Params, found: chains.Chains) -> Folds:
     page_parts.show(
         bar_lanes(lanes, labels=names, height=exhibit_parts.by_mode(380, 410)),
         SLUG + "turned",
-        f"Backward: {list_values(zip(names, found.backward, strict=True), '{:.2f}')}."
+        f"Backward: {list_values(zip(names, data.backward, strict=True), '{:.2f}')}."
         + (f" In reverse: {list_values(zip(names, values, strict=True), '{:.2f}')}." if told else ""),
     )
-    gap = read.gap(found)
+    gap = read.gap(data)
     page_parts.summary(
         f"With the same weights, the backward chain on the text and a forward chain on the reversed text agree: the largest difference is {tiny(gap)}. With the forward chain's own weights ln P is {number(after, 1)} instead of {number(before, 1)}."
         if told
@@ -187,12 +188,12 @@ def turned(params: Params, found: chains.Chains) -> Folds:
         lambda: pd.DataFrame(
             {
                 "token": names,
-                "ln p backward": found.backward,
-                "in reverse, backward's weights": read.own,
-                "in reverse, forward's weights": read.other,
+                "ln p backward": data.backward,
+                "in reverse, backward's weights": read.backward,
+                "in reverse, forward's weights": read.forward,
             }
         ),
-        {"backward": found.backward, "own": read.own, "other": read.other},
+        {"backward": data.backward, "own": read.backward, "other": read.forward},
         {"model": MODEL},
         told,
         {"elmo.backward": {"n": str(len(names))}},
@@ -200,8 +201,9 @@ def turned(params: Params, found: chains.Chains) -> Folds:
     )
 
 
-def joint(params: Params, found: chains.Chains) -> Folds:
-    """One true joint distribution: both products give it. Two trained chains need not agree."""
+def joint(params: Params, data: chains.Chains) -> Folds:
+    """Ask for the product from the right, then draw both factorizations of one joint distribution. Two trained chains need not
+    agree."""
     both = factorizations.factors(factorizations.joint(params.table), params.words)
     words = [factorizations.WORDS[at] for at in params.words]
     one, other = both.products
@@ -240,7 +242,7 @@ def joint(params: Params, found: chains.Chains) -> Folds:
             else ""
         ),
     )
-    a, b = found.losses
+    a, b = data.losses
     page_parts.summary(
         f"{one:.10f} from the left, {other:.10f} from the right, {both.joint:.10f} in the table. The two chains of {MODEL} were trained independently: they give the sentence ln P = {number(-a, 2)} (forward) and {number(-b, 2)} (backward)."
         if told

@@ -1,4 +1,4 @@
-"""What tuning changed in a run of one text: its attention, and what the new head says."""
+"""The change by tuning in a run of one text: its attention, and the output of the new head."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.floating]
 
 
 def attention_change(before: Run, after: Run) -> Array:
-    """(layer, head): the largest change of any weight, 0 to 1; exactly 0 where no weight differs in a bit.
+    """Return the largest change of any weight, 0 to 1, (layer, head); exactly 0 where no weight differs in a bit.
 
     Raises InputError for runs of different texts.
     """
@@ -31,8 +31,8 @@ def attention_change(before: Run, after: Run) -> Array:
     return np.abs(new - old).max((2, 3))
 
 
-def said(run: Run, labels: Sequence[str]) -> str:
-    """What the head of a tuned model says of a text: a class with its probability, a tag for each token, or the answer.
+def describe_output(run: Run, labels: Sequence[str]) -> str:
+    """Return the output of a tuned model's head as text: a class with its probability, a tag for each token, or the answer.
 
     The head is the one that the model has; `labels` are its classes or tags.
     """

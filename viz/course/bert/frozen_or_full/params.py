@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on freezing."""
+"""Settings of the exhibit on freezing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FROZEN, FULL = WAYS = ("frozen", "full fine-tuning")
 TASKS = tuple(GOALS)
 NAMES = {FROZEN: "frozen", FULL: "full"}
 IN_FULL = "in full"
-"""In a link: full fine-tuning."""
+"""Full fine-tuning, as links name it."""
 TRAINED = {FROZEN: "frozen", IN_FULL: "full"}
 LONGEST = 24
 LAYERS, HEADS = 6, 8
@@ -28,11 +28,11 @@ EXAMPLES = {
     "answers": ("Who found a key?", "Anna found a key. Tom lost a ring."),
     "tags": ("Her walk in the light was light.", ""),
 }
-"""The texts that a task opens with; a question stands first, its passage second."""
+"""The texts that a task opens with; the question first, its passage second."""
 
 
 def _box(number: int) -> Control:
-    """The first or the second text of the task, if it has one."""
+    """Return the control of the first or the second text of the task, if it has one."""
 
     def draw(name: str, opening: str | None, params: Params, names: Callable[[str], str]) -> None:
         asks = params.task == "answers"
@@ -46,7 +46,8 @@ def _box(number: int) -> Control:
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: task, axis, which way is trained, texts, head (-1: what changed most)."""
+    """Settings that a visitor chooses and a link holds: task, axis, the way to train, texts, head (-1: the one that changed
+    most)."""
 
     task: str = knob(TASKS[0], segmented("Task", TASKS, lambda name: GOALS[name].title, width=1))
     over: str = knob("steps", segmented("Over", ("steps", "seconds"), quiet=True, width=1))
@@ -67,6 +68,6 @@ class Params(Knobs):
 
     @property
     def texts(self) -> tuple[str, str]:
-        """Both texts; those of the task where none was typed."""
+        """Return both texts; those of the task where none was typed."""
         first, second = EXAMPLES[self.task]
         return first if self.text is None else self.text, second if self.second is None else self.second

@@ -21,7 +21,7 @@ def gaps() -> dict[str, float]:
 
 
 def frozen_body_stays(params: Params, task: Task) -> bool:
-    """Whether the frozen body is the same in every bit, and each layer of the other moved."""
+    """Check that the frozen body is the same in every bit, and that each layer of the other changed."""
     went = {
         way: measure_change(
             engine_client.open(str(task.ways[way].model)), engine_client.open(BODY), task.ways[way].tuning
@@ -32,7 +32,7 @@ def frozen_body_stays(params: Params, task: Task) -> bool:
 
 
 def only_full_moves_attention(params: Params, task: Task) -> bool:
-    """Whether all attention weights of the frozen model are those of before, and full fine-tuning moved some by a tenth."""
+    """Check that the frozen model's attention is the same as before, and that full fine-tuning changed a weight by a tenth."""
     first, second = params.texts
     pair = {"pair": second} if task.name in TWO else {}
     runs = [
@@ -44,20 +44,20 @@ def only_full_moves_attention(params: Params, task: Task) -> bool:
 
 
 def text_is_cheaper(params: Params, task: Task) -> bool:
-    """Whether a text that a frozen head is trained on took at most two thirds of the seconds of one in full fine-tuning."""
+    """Check that a frozen head took at most two thirds of the seconds per text of full fine-tuning."""
     last = {way: task.ways[way].reports[-1] for way in WAYS}
     each = {way: last[way].seconds / (last[way].step * task.ways[way].rows) for way in WAYS}
     return each[FROZEN] <= each[FULL] * 2 / 3
 
 
 def frozen_head_overfits(params: Params, task: Task) -> bool:
-    """Whether the loss of the frozen head of opinions, on unseen texts, ends above that of a guess between two labels."""
+    """Check that the loss of the frozen head of opinions, on unseen texts, ends above that of chance between two labels."""
     reports = task.ways[FROZEN].reports
     return task.name != "opinions" or reports[-1].loss > max(reports[0].loss, math.log(2))
 
 
 def fitted_head_converged(params: Params, task: Task) -> bool:
-    """Whether the loss of the fitted head of pairs changed by less than a hundredth over the last third of its reports."""
+    """Check that the loss of the fitted head of pairs changed by less than a hundredth over the last third of its reports."""
     reports = task.ways[FROZEN].reports
     late = [report.loss for report in reports[-len(reports) // 3 :]]
     return task.name != "pairs" or max(late) - min(late) < 0.01

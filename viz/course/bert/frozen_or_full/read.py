@@ -1,4 +1,4 @@
-"""What the exhibit on freezing reads: the two tunings of a task, how far each moved, one text through all."""
+"""Data of the exhibit on freezing: the two tunings of a task, the change of each body, one text through all models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS
 from core.training.finetune.tuning import BODY, TUNINGS, WeightChange, is_trainable, measure_change
 from viz.course.bert import tuning_live
-from viz.course.bert.frozen_or_full.maths import attention_change, said
+from viz.course.bert.frozen_or_full.maths import attention_change, describe_output
 from viz.course.bert.frozen_or_full.params import FULL, LONGEST, NAMES, SLUG, TWO, WAYS
 from viz.labels import distinct
 from viz.widgets import engine_client
@@ -32,25 +32,25 @@ class Task:
         return GOALS[self.name].title
 
     @property
-    def whole(self) -> bool:
-        """Whether both ways have a model."""
+    def is_complete(self) -> bool:
+        """Return whether both ways have a model."""
         return all(self.ways[way].model for way in WAYS)
 
     def right(self, way: str) -> float | None:
-        """The share that was right at the end."""
+        """Return the accuracy at the end."""
         reports = self.ways[way].reports
         return reports[-1].right if reports else None
 
     @property
     def gap(self) -> float:
-        """How much more is right where all layers learned."""
+        """Return the difference in accuracy between full fine-tuning and a frozen body."""
         frozen, full = (self.right(way) or 0.0 for way in WAYS)
         return full - frozen
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A part of a tuned model: how many weights it has, and which ways teach it."""
+    """A part of a tuned model: its number of weights, and the ways that train it."""
 
     name: str
     size: int
@@ -59,37 +59,37 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """One text through the model before tuning, frozen and in full.
+    """One text through the model before tuning, frozen and fully fine-tuned.
 
-    By way: weights (layer, head, query, key), their changes (layer, head), what is said.
+    By way: weights (layer, head, query, key), their changes (layer, head), the outputs as text.
     """
 
     tokens: tuple[str, ...]
     weights: dict[str, np.ndarray]
     changes: dict[str, np.ndarray]
-    said: dict[str, str]
+    outputs: dict[str, str]
 
     @property
     def most(self) -> tuple[int, int]:
-        """The head that tuning in full changed most."""
+        """Return the head that full fine-tuning changed most."""
         found = self.changes[FULL]
         layer, head = np.unravel_index(int(found.argmax()), found.shape)
         return int(layer), int(head)
 
 
 def task(name: str) -> Task:
-    """The two tunings of a task as the visitor uses them: recorded, or their own."""
+    """Return the two tunings of a task as the visitor uses them: recorded, or their own."""
     return Task(name, {way: tuning_live.using(f"{name}-{NAMES[way]}", SLUG) for way in WAYS})
 
 
 def recorded_right(name: str, way: str) -> float | None:
-    """The share that was right at the end of a recorded run; None where there is none."""
+    """Return the accuracy at the end of a recorded run; None where there is none."""
     run = f"{name}-{NAMES[way]}"
     return tuning.RecordedRun.read(run).reports[-1].right if run in tuning.RecordedRun.names() else None
 
 
 def far(used: tuning_live.Using) -> WeightChange:
-    """How far a tuning moved the body. The model has a name of its own, or is recorded and stays as it is."""
+    """Return the change of the body by a tuning. The model has a name of its own, or is recorded and never changes."""
     name = used.model
     assert name
     return engine_client.submit(
@@ -101,7 +101,7 @@ def far(used: tuning_live.Using) -> WeightChange:
 
 @cache
 def parts(goal: str) -> tuple[Part, ...]:
-    """What a tuned model is made of, from below: embeddings, layers, new head; only what the task uses."""
+    """Return the parts of a tuned model, from below: embeddings, layers, new head; only those that the task uses."""
     config = engine_client.open(BODY).config
     sizes = {"embeddings": 0} | {f"layer {i}": 0 for i in range(config.n_layers)}
     for name, weight in engine_client.open(BODY).network.named_parameters():
@@ -118,7 +118,7 @@ def parts(goal: str) -> tuple[Part, ...]:
 
 
 def head_size(goal: str, d_model: int) -> int:
-    """Weights and biases of the new head: one linear map to a score for each label, or for start and end.
+    """Return weights and biases of the new head: one linear map to a score for each label, or for start and end.
 
     >>> head_size("opinions", 256), head_size("answers", 256)
     (514, 514)
@@ -135,10 +135,10 @@ def _taught(goal: str, way: str, part: str) -> bool:
     )
 
 
-def texts(found: Task, text: str, second: str) -> Read:
-    """The visitor's text through the three models. Errors: InputError for no word, or too many tokens."""
-    pair = {"pair": second} if found.name in TWO else {}
-    models = {BEFORE: BODY} | {way: str(found.ways[way].model) for way in WAYS}
+def texts(tuned: Task, text: str, second: str) -> Read:
+    """Run the visitor's text through the three models. Errors: InputError for no word, or too many tokens."""
+    pair = {"pair": second} if tuned.name in TWO else {}
+    models = {BEFORE: BODY} | {way: str(tuned.ways[way].model) for way in WAYS}
     keep = ("*pattern", "*allowed")
     runs = {way: engine_client.run(name, text, keep=keep, **pair) for way, name in models.items()}
     tokens = runs[BEFORE].tokens
@@ -148,10 +148,10 @@ def texts(found: Task, text: str, second: str) -> Read:
             f"This page draws up to {LONGEST}.",
             "Shorten it, or restore the opening text (R).",
         )
-    labels = GOALS[found.name].labels
+    labels = GOALS[tuned.name].labels
     return Read(
         tuple(distinct(tokens)),
         {way: run.attention().weights for way, run in runs.items()},
         {way: attention_change(runs[BEFORE], runs[way]) for way in WAYS},
-        {way: said(runs[way], labels) for way in WAYS},
+        {way: describe_output(runs[way], labels) for way in WAYS},
     )

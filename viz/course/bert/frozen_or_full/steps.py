@@ -1,4 +1,4 @@
-"""The first steps of the exhibit on freezing: is the head enough, what learns, and the course of it."""
+"""The first steps of the exhibit on freezing: whether the head is enough, the parts that learn, the training curves."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FIRST = "before the first step"
 
 
 def enough(params: Params, task: read.Task) -> Folds:
-    """Four tasks, each frozen and in full; for which is the head enough?"""
-    whole = [found for found in map(read.task, TASKS) if found.whole]
+    """Ask for which of four tasks the head is enough, then draw the accuracy of each, frozen and fully fine-tuned."""
+    whole = [found for found in map(read.task, TASKS) if found.is_complete]
     if not whole:
         return missing(params)
     gaps = {found.title: 1 - found.gap for found in whole}
@@ -49,7 +49,7 @@ def enough(params: Params, task: read.Task) -> Folds:
         SLUG + "enough.picture",
         listed(shown, percent),
     )
-    now = task if task.whole else whole[0]
+    now = task if task.is_complete else whole[0]
     page_parts.summary(
         f"{now.title}: {GOALS[now.name].says} Fully fine-tuned, {share(now.right(FULL))} "
         f"of the {now.ways[FULL].counted} are right"
@@ -65,7 +65,7 @@ def enough(params: Params, task: read.Task) -> Folds:
 
 
 def what_learns(params: Params, task: read.Task) -> Folds:
-    """The parts of the model, and which of them learn."""
+    """Ask how many weights learn with a frozen body, then draw the parts of the model that learn."""
     found, labels = read.parts(task.name), len(GOALS[task.name].labels) or 2
     head, body = found[-1].size, sum(part.size for part in found[:-1])
     d = head // labels - 1
@@ -107,7 +107,7 @@ def what_learns(params: Params, task: read.Task) -> Folds:
 
 
 def course(params: Params, task: read.Task) -> Folds:
-    """What was right on the way, over steps or over seconds; and train it now."""
+    """Draw the accuracy during training, over steps or over seconds, and the button that trains now."""
     reports = {way: task.ways[way].reports for way in WAYS if task.ways[way].reports}
     if not reports:
         params.show(SLUG.rstrip("."), "task")
@@ -196,7 +196,7 @@ def listed(table: pd.DataFrame, label: Callable[[float], str]) -> str:
 
 
 def _cost(way: str, used: tuning_live.Using) -> str:
-    """What a way cost, and what it gained."""
+    """Return a sentence on the cost of a way and its gain in accuracy."""
     first, last = used.reports[0], used.reports[-1]
     return (
         f"{way.capitalize()}: {last.step:,} steps, {last.seconds:.0f} seconds, "
@@ -210,5 +210,5 @@ def _trained(params: Params) -> str:
 
 
 def missing(params: Params) -> Folds:
-    """What stands where a recorded run is not there."""
+    """Return the folds of a step whose recorded run is missing."""
     return tuning_live.missing(_trained(params), SLUG, "tuning.frozen")

@@ -1,4 +1,4 @@
-"""Steps of the exhibit on masked words about one blank: what stands there, and what each side knows."""
+"""Steps of the exhibit on masked words about one blank: its prediction, and the information of each side."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from viz.charts import marks
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.course.bert import hidden_words
 from viz.course.bert.charts.token_rows import Row, token_rows
-from viz.course.bert.hidden_words import CONTEXTS, Said, Text
+from viz.course.bert.hidden_words import CONTEXTS, BlankPrediction, Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, WRITER, Params
 from viz.course.exhibit import Folds
 from viz.labels import distinct, list_values, percent, visible
@@ -24,12 +24,12 @@ from viz.shell import present_layout
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 MASK = "[MASK]"
-WHO = ("bert-mini, from both sides", "gpt-mini, from the left", "both equally often")
+WINNERS = ("bert-mini, from both sides", "gpt-mini, from the left", "both equally often")
 LANES = ("bert-mini, both sides: P of the true word, %", "gpt-mini sees the left side only")
 
 
 def blank(params: Params, text: Text) -> Folds:
-    """The sentence with its blank, and what the model says there; covered until one guessed."""
+    """Ask for the most probable word at the blank, then draw the predictions."""
     place, model = place_of(params, text), default().open(MODEL)
     key = ("masked_words.blank", params.text, place)
     found = engine_client.submit(key, lambda: guess(model, text, params), 60 * len(params.text))
@@ -40,14 +40,14 @@ def blank(params: Params, text: Text) -> Folds:
         SLUG + "blank",
         f"One word is hidden: {' '.join(visible(token) for token in read[1:-1])} "
         "Which word is the most probable one for bert-mini?",
-        dict(sorted(({truth: found.wanted} | chances).items())),
+        dict(sorted(({truth: found.target_chance} | chances).items())),
         first,
-        f"{first} {percent(chances[first])}; the sentence has “{truth}”, which gets {percent(found.wanted)}.",
+        f"{first} {percent(chances[first])}; the sentence has “{truth}”, which gets {percent(found.target_chance)}.",
     )
     marked = [0 if at == place else None for at in range(len(text.tokens))]
     picture = token_rows([Row("reads", read, marked)], across=6, high=26, room=exhibit_parts.by_mode(0, 110))
     page_parts.show(picture, SLUG + "reads", "The sentence with one word hidden.")
-    rows = pd.Series(chances | {truth: found.wanted})
+    rows = pd.Series(chances | {truth: found.target_chance})
     if not told:
         rows = rows.sort_index()
     every = f": {list_values(chances)}."
@@ -56,9 +56,9 @@ def blank(params: Params, text: Text) -> Folds:
         SLUG + "said",
         "Probabilities at the blank" + (every if told else ", covered until you guess."),
     )
-    n, surest = len(model.tokenizer), max(found.wanted, 1e-300)
+    n, surest = len(model.tokenizer), max(found.target_chance, 1e-300)
     page_parts.summary(
-        f"“{truth}” was hidden and gets {percent(found.wanted)}: surprisal {-math.log2(surest):.2f} bits. "
+        f"“{truth}” was hidden and gets {percent(found.target_chance)}: surprisal {-math.log2(surest):.2f} bits. "
         f"By chance (baseline), each of {n:,} tokens would get {percent(1 / n, 3)}."
         if told
         else "The probabilities are shown after your guess. The strong bar will be the hidden word."
@@ -75,13 +75,13 @@ def blank(params: Params, text: Text) -> Folds:
 
 
 def sides(params: Params, text: Text) -> Folds:
-    """What is read with one side, both or neither in sight, and what the hidden word gets each time."""
+    """Ask which context is best, then draw the probability of the masked word with one side, both or neither visible."""
     place, model = place_of(params, text), default().open(MODEL)
     key = ("masked_words.sides", params.text, place)
     rows, found = engine_client.submit(
         key, lambda: hidden_words.contexts(model, text, place), 240 * len(params.text)
     )
-    wanted = {name: found[name].wanted for name in CONTEXTS}
+    wanted = {name: found[name].target_chance for name in CONTEXTS}
     best = max(CONTEXTS, key=lambda name: wanted[name])
     truth, mask = visible(text.tokens[place]), model.tokenizer.mask
     told = exhibit_parts.predict(
@@ -149,19 +149,20 @@ def sides(params: Params, text: Text) -> Folds:
 
 
 def both_or_left(params: Params, text: Text) -> Folds:
-    """Each word hidden in turn: how probable it is from both sides, and from the left."""
+    """Ask which model is better more often, then draw the probability of each word, masked in turn, from both sides and from
+    the left."""
     places = askable(text)
     key, cost = ("masked_words.both", params.text), 200 * len(params.text)
     bert, gpt = engine_client.submit(key, lambda: _each_word(text, places), cost)
-    both, left = np.array([said.wanted for said in bert]), np.array([chance for chance, _ in gpt])
+    both, left = np.array([said.target_chance for said in bert]), np.array([chance for chance, _ in gpt])
     known = ~np.isnan(left)
     wins = int((both > left)[known].sum()), int((left > both)[known].sum())
     told = exhibit_parts.predict(
         SLUG + "who",
         f"Each of {len(places)} words is hidden in turn. "
         "Which model gives the true word the higher probability more often?",
-        dict(zip(WHO, (*wins, 0), strict=True)),
-        WHO[0] if wins[0] > wins[1] else WHO[1] if wins[1] > wins[0] else WHO[2],
+        dict(zip(WINNERS, (*wins, 0), strict=True)),
+        WINNERS[0] if wins[0] > wins[1] else WINNERS[1] if wins[1] > wins[0] else WINNERS[2],
         f"bert-mini (both sides) at {wins[0]} words, gpt-mini (left only) at {wins[1]}.",
     )
     names = distinct([text.tokens[place] for place in places]) or ["–"]
@@ -201,35 +202,37 @@ def both_or_left(params: Params, text: Text) -> Folds:
     )
 
 
-def _each_word(text: Text, places: list[int]) -> tuple[list[Said], list[tuple[float, tuple[str, float]]]]:
+def _each_word(
+    text: Text, places: list[int]
+) -> tuple[list[BlankPrediction], list[tuple[float, tuple[str, float]]]]:
     bert, gpt = default().open(MODEL), default().open(WRITER)
     return hidden_words.in_turn(bert, text, places), hidden_words.from_the_left(gpt, text, places)
 
 
 def askable(text: Text) -> list[int]:
-    """The places of the words that are one piece each: of those one blank has the whole answer."""
+    """Return the positions of the words that are one token each: one blank has their whole answer."""
     return [places[0] for _, places, _ in text.words if len(places) == 1]
 
 
 def place_of(params: Params, text: Text) -> int:
-    """The place of the word that is hidden; of a sentence without such a word the first piece."""
+    """Return the position of the masked word; of a sentence without such a word the first token."""
     places = askable(text) or [1]
     return places[min(params.word, len(places) - 1)]
 
 
 def pick_word(params: Params, text: Text) -> None:
-    """Pills with the words of the sentence that can be hidden."""
+    """Draw pills with the words of the sentence that can be masked."""
     places = askable(text) or [1]
     names = distinct([text.tokens[place] for place in places])
     now = min(params.word, len(places) - 1)
     controls.pills("Hidden word", range(len(places)), SLUG + "word", now, lambda at: names[at])
 
 
-def guess(model: Model, text: Text, params: Params) -> Said:
-    """What the model says at the blank."""
+def guess(model: Model, text: Text, params: Params) -> BlankPrediction:
+    """Return the prediction at the blank."""
     return hidden_words.in_turn(model, text, [place_of(params, text)])[0]
 
 
 def with_blank(text: Text, place: int) -> list[str]:
-    """The tokens with one of them hidden."""
+    """Return the tokens with one of them masked."""
     return [MASK if at == place else token for at, token in enumerate(text.tokens)]

@@ -1,4 +1,4 @@
-"""Steps of the exhibit on masked words about the draw: one of them with what is asked, and many counted."""
+"""Steps of the exhibit on masked words about sampling: one sample with its labels, and many counted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.course.bert import hidden_words, masking
 from viz.course.bert.charts.token_rows import Row, token_rows
-from viz.course.bert.hidden_words import Said, Text
+from viz.course.bert.hidden_words import BlankPrediction, Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, Params
 from viz.course.exhibit import Folds
 from viz.labels import distinct, list_values, percent, visible
@@ -24,15 +24,18 @@ HUES = {masking.HIDDEN: 0, masking.CHANGED: 3, masking.LEFT: 2}
 TOKENS = 10_000
 
 
-def drawn(params: Params, text: Text) -> Folds:
-    """The text, what is read, what is to be said, and what bert-mini says there."""
+def one_draw(params: Params, text: Text) -> Folds:
+    """Draw the text, the input, the labels, and bert-mini's predictions."""
     one, model = masking.draw(text.ids, text.special, params.draw, **how(text, params)), default().open(MODEL)
     places = np.flatnonzero(one.fate != masking.NOT_CHOSEN).tolist()
 
-    def answers() -> list[Said]:
-        chances = hidden_words.at(model, np.repeat(one.read[None], len(places), axis=0), places)
+    def answers() -> list[BlankPrediction]:
+        chances = hidden_words.chances_at(model, np.repeat(one.read[None], len(places), axis=0), places)
         wanted = text.ids[places]
-        return [hidden_words.said(model, row, int(id)) for row, id in zip(chances, wanted, strict=True)]
+        return [
+            hidden_words.blank_prediction(model, row, int(id))
+            for row, id in zip(chances, wanted, strict=True)
+        ]
 
     key = ("masked_words.drawn", params.text, params.draw, params.rates)
     found = dict(zip(places, engine_client.submit(key, answers, 60 * len(params.text)), strict=True))
@@ -64,7 +67,7 @@ def drawn(params: Params, text: Text) -> Folds:
     )
     each = ", ".join(
         f"“{visible(names[at])}” {'stays' if one.fate[at] == masking.LEFT else '→ ' + visible(read[at])} "
-        f"(predicted with {percent(said.wanted)})"
+        f"(predicted with {percent(said.target_chance)})"
         for at, said in found.items()
     )
     share = params.rates.share
@@ -72,7 +75,7 @@ def drawn(params: Params, text: Text) -> Folds:
         f"{percent(share)} of {m} tokens are {share * m:.2f}, so {len(places)} "
         f"{'is' if len(places) == 1 else 'are'} chosen: {each}. [CLS] and [SEP] are never chosen."
     )
-    loss = np.mean([-np.log(max(said.wanted, 1e-300)) for said in found.values()])
+    loss = np.mean([-np.log(max(said.target_chance, 1e-300)) for said in found.values()])
     return Folds(
         lambda: pd.DataFrame(
             {
@@ -93,7 +96,7 @@ def drawn(params: Params, text: Text) -> Folds:
 
 
 def counted(params: Params, text: Text) -> Folds:
-    """How often each token was chosen in many draws, and what became of it; beside what is expected."""
+    """Ask how many tokens become [MASK], then draw the counts of many samples, beside the expected ones."""
     key = ("masked_words.counted", params.text, params.draw, params.rates, params.draws)
     found = engine_client.submit(key, lambda: _count(params, text), 20 * params.draws)
     now, (hidden, changed, kept) = params.rates, TOKENS * params.rates.share * params.rates.parts
@@ -115,9 +118,9 @@ def counted(params: Params, text: Text) -> Folds:
     with left:
         lane = Lane(
             f"Chosen in {params.draws:,} draws",
-            found.chosen.astype(float),
+            found.chosen_counts.astype(float),
             0,
-            (0, 1.2 * max(1.0, float(found.chosen.max()), middle + far)),
+            (0, 1.2 * max(1.0, float(found.chosen_counts.max()), middle + far)),
             (max(0.0, middle - far), middle + far),
             places=0,
         )
@@ -158,14 +161,14 @@ def counted(params: Params, text: Text) -> Folds:
     return Folds(
         lambda: pd.DataFrame(
             {
-                "chosen": found.chosen,
+                "chosen": found.chosen_counts,
                 "expected": found.chosen_expected.round(1),
                 "deviation": found.chosen_deviation.round(2),
             },
             index=distinct(text.tokens),
         ),
         {
-            "chosen": found.chosen,
+            "chosen": found.chosen_counts,
             "fates": found.fates,
             "expected": found.fates_expected,
             "deviation": found.fates_deviation,
@@ -182,7 +185,8 @@ def _count(params: Params, text: Text) -> masking.Count:
 
 
 def how(text: Text, params: Params) -> dict[str, Any]:
-    """What every draw is given: the mask, the tokens that may stand in, the rates. Raises InputError where no token can be chosen."""
+    """Return the arguments of every sample: the mask, the possible random tokens, the rates. Raises InputError where no token
+    can be chosen."""
     if text.special.all():
         raise InputError(
             f"No word of this text is in the vocabulary of {MODEL}.",

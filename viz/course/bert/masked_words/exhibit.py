@@ -1,4 +1,4 @@
-"""How BERT learns: fill blanks. Which tokens are chosen, what becomes of them, what both sides are worth."""
+"""BERT's training: fill blanks. Which tokens are chosen, their replacement, the value of both sides."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> hidden_words.Text:
-    """The sentence as bert-mini reads it. Errors: InputError for no word, or more than can be drawn."""
+    """Return the sentence as bert-mini reads it. Errors: InputError for no word, or more than can be drawn."""
     return hidden_words.read(default().open(MODEL), params.text, LONGEST)
 
 
 def thumbnail() -> str:
-    """What is said at the opening blank."""
+    """Draw the predictions at the opening blank."""
     params = Params()
     best = blanks.guess(default().open(MODEL), compute(params), params).best
     return thumbs.bars([chance for _, chance in best], [word for word, _ in best], 0)
@@ -30,7 +30,7 @@ EXHIBIT = Exhibit(
     compute,
     (
         Step(blanks.blank, texts=("text",), promises=promises.BLANK),
-        Step(draws.drawn, ("draw",), change=RATES, texts=("text",), promises=promises.DRAWN),
+        Step(draws.one_draw, ("draw",), change=RATES, texts=("text",), promises=promises.ONE_DRAW),
         Step(draws.counted, ("draw", "draws"), change=RATES, texts=("text",), promises=promises.COUNTED),
         Step(blanks.sides, texts=("text",), promises=promises.SIDES),
         Step(blanks.both_or_left, texts=("text",), promises=promises.BOTH_OR_LEFT),

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on masked words."""
+"""Settings of the exhibit on masked words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BOX = sentence("Sentence", SENTENCES, drops=("word",), model=MODEL, most=f"up to
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: sentence, hidden word, draw, rates, how many draws; the recipe."""
+    """Settings that a visitor chooses and a link holds: sentence, masked word, seed, rates, number of samples; the recipe."""
 
     text: str = knob(SENTENCES[0], BOX, link="text")
     word: int = knob(3, url_only(state.whole_number(0, LONGEST)))
@@ -39,5 +39,5 @@ class Params(Knobs):
 
     @property
     def rates(self) -> Rates:
-        """The rates; no more become a random word than are not hidden."""
+        """Return the rates; no more tokens become a random word than are left by [MASK]."""
         return Rates(self.share, self.masked, min(self.redrawn, round(1 - self.masked, 6)))

@@ -19,11 +19,11 @@ SMALL = ("the", "a", "and", "in", "into", "by", ".")
 
 @lru_cache(maxsize=4)
 def _each_word(text: str) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """The words that can be hidden, and the probability of each from both sides and from the left."""
+    """Return the words that can be masked, and the probability of each from both sides and from the left."""
     bert, gpt = default().open(MODEL), default().open(WRITER)
     found = hidden_words.read(bert, text, 99)
     places = blanks.askable(found)
-    both = [each.wanted for each in hidden_words.in_turn(bert, found, places)]
+    both = [each.target_chance for each in hidden_words.in_turn(bert, found, places)]
     left = [chance for chance, _ in hidden_words.from_the_left(gpt, found, places)]
     return [found.tokens[place] for place in places], np.array(both), np.array(left)
 
@@ -36,7 +36,7 @@ def _small_words_are_easy(params: Params, text: Text) -> bool:
 
 def _sides(params: Params, text: Text) -> dict[str, float]:
     found = hidden_words.contexts(default().open(MODEL), text, blanks.place_of(params, text))[1]
-    return {name: each.wanted for name, each in found.items()}
+    return {name: each.target_chance for name, each in found.items()}
 
 
 def _one_draw(params: Params, text: Text) -> masking.Draw:
@@ -45,16 +45,16 @@ def _one_draw(params: Params, text: Text) -> masking.Draw:
 
 def _inside(params: Params, text: Text) -> bool:
     found = masking.count(text.ids, text.special, params.draws, params.draw, **draws.how(text, params))
-    return found.outside == 0 and int(found.chosen[text.special].sum()) == 0
+    return found.outside == 0 and int(found.chosen_counts[text.special].sum()) == 0
 
 
 BLANK = {
     "small words are easier than the others": _small_words_are_easy,
     "the most probable word is the hidden one": lambda params, text: (
-        (found := blanks.guess(default().open(MODEL), text, params)).best[0][1] == found.wanted
+        (found := blanks.guess(default().open(MODEL), text, params)).best[0][1] == found.target_chance
     ),
 }
-DRAWN = {
+ONE_DRAW = {
     "15% of the tokens are chosen, rounded, and no special one": lambda params, text: (
         (fate := _one_draw(params, text).fate)[text.special].max() == masking.NOT_CHOSEN
         and int((fate != masking.NOT_CHOSEN).sum()) == params.rates.n_chosen(int((~text.special).sum()))

@@ -26,18 +26,18 @@ PEAK, CORPUS = 1e-4, 3.3e9
 
 @cache
 def record() -> Training | None:
-    """How bert-mini was trained, where the record is here."""
+    """Return the record of bert-mini's training, None where it is missing."""
     return read_training(shipped_folder() / MODEL)
 
 
 def own_rate(step: int) -> float:
-    """bert-mini's learning rate of tables and vectors: up over its warm-up, then a cosine to 0."""
+    """Return bert-mini's learning rate of tables and vectors: a linear warm-up, then a cosine to 0."""
     recipe = bert_mini.RECIPE
     return recipe.lr * schedule(step / recipe.steps, step, recipe.warm_up)
 
 
 def recipe(params: Params, text: Text) -> Folds:
-    """The learning rate over the steps with the visitor's numbers, and bert-mini's own."""
+    """Draw the learning rate over the steps with the visitor's numbers, and bert-mini's own."""
     steps, own = params.steps, bert_mini.RECIPE
     warm_up = min(params.warm_up, steps)
     half = (warm_up + steps) // 2
@@ -77,7 +77,7 @@ def recipe(params: Params, text: Text) -> Folds:
         took = f"{kept.tokens:,} tokens in {kept.steps:,} steps, {kept.tokens / kept.steps:,.0f} per step, {kept.minutes:.0f} minutes"
     quotient = rf"\frac{{{a_step} \times {steps}}}{{3.3 \times 10^9}} = {epochs:.2f}"
     return Folds(
-        _beside,
+        _comparison_table,
         {"step": [t for t, _ in rates], "rate": [r for _, r in rates]},
         {"peak": PEAK, "warm_up": warm_up, "corners": corners, "a_step": a_step},
         equations={"bert.rate": {}},
@@ -87,11 +87,11 @@ def recipe(params: Params, text: Text) -> Folds:
 
 
 def rate(step: float, warm_up: int, steps: int) -> float:
-    """BERT's learning rate at a step."""
+    """Return BERT's learning rate at a step."""
     return masking.rate(step, PEAK, warm_up, steps)
 
 
-def _beside() -> pd.DataFrame:
+def _comparison_table() -> pd.DataFrame:
     own, kept = bert_mini.RECIPE, record()
     at_the_end = bert_mini.mix(kept.steps if kept else own.steps).share
     rows = [

@@ -1,4 +1,4 @@
-"""The second game: does text B follow text A? Pairs by lot, what [CLS] reads, the loss of both games."""
+"""The second objective: does text B follow text A? Random pairs, the attention of [CLS], the loss of both objectives."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ KEEP = ("layer.*.resid_out", "*.pattern", "*.allowed")
 
 
 def compute(params: Params) -> Run:
-    """The pair as bert-mini reads it. Errors: InputError for a text without a word, or too many."""
+    """Return the run of bert-mini on the pair. Errors: InputError for a text without a word, or too many."""
     next_sentence.read(default().open(MODEL), params.a, params.b, LONGEST)
     return default().run(RunRequest(MODEL, params.a, pair=params.b, keep=KEEP))
 
 
 def thumbnail() -> str:
-    """Attention between the two opening texts, the mean of all heads."""
+    """Draw the attention between the two opening texts, the mean of all heads."""
     run = compute(Params())
     found = next_sentence.blocks(run.attention("self").weights, next_sentence.groups(run))
     return thumbs.cells(found.mean((0, 1)) ** 0.5)
@@ -33,9 +33,11 @@ EXHIBIT = Exhibit(
     compute,
     (
         Step(game.one, texts=TEXTS, promises=promises.ONE),
-        Step(game.drawn, promises=promises.DRAWN),
-        Step(game.known, ("cut",), promises=promises.KNOWN),
-        Step(reading.who, ("block",), change=("head",), texts=TEXTS, promises=promises.WHO),
+        Step(game.sampled_pair, promises=promises.SAMPLING),
+        Step(game.all_pairs, ("cut",), promises=promises.ALL_PAIRS),
+        Step(
+            reading.attention_by_text, ("block",), change=("head",), texts=TEXTS, promises=promises.ATTENTION
+        ),
         Step(reading.loss, ("draw", "follows"), change=("batch",), texts=TEXTS, promises=promises.LOSS),
         Step(reading.swapped, texts=TEXTS, promises=promises.SWAPPED),
     ),

@@ -1,4 +1,4 @@
-"""Steps of the exhibit on sentence pairs about the game: one pair, pairs by lot, how good bert-mini is."""
+"""Steps of the exhibit on sentence pairs about the objective: one pair, random pairs, the accuracy of bert-mini."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ANSWERS = ("B follows", "B is not the next sentence")
 
 
 def one(params: Params, run: Run) -> Folds:
-    """The pair as it is read, and what is said of it; covered until one guessed."""
+    """Ask whether B follows A, then draw the tokens of the pair and bert-mini's probabilities."""
     a, b = params.a, params.b
     chance = engine_client.submit(("sentence_pairs.one", a, b), lambda: chance_of(a, b), 20 * len(a + b))
     truth, why = truth_of(params), f"P(IsNext) = {percent(chance)}; one half is the threshold."
@@ -79,8 +79,8 @@ def one(params: Params, run: Run) -> Folds:
     )
 
 
-def drawn(params: Params, run: Run) -> Folds:
-    """The newest pair of a lot with its label and what bert-mini says of it; all draws counted."""
+def sampled_pair(params: Params, run: Run) -> Folds:
+    """Draw the newest sampled pair with its label and bert-mini's probability; all samples are counted."""
     rows = next_pairs.draws(params.draw, params.draws)
     last, found = rows[-1], next_pairs.count(rows)
     key = ("sentence_pairs.drawn", last.first, last.second)
@@ -135,9 +135,9 @@ def drawn(params: Params, run: Run) -> Folds:
     )
 
 
-def known(params: Params, run: Run) -> Folds:
-    """Every one of our pairs at its P(IsNext), those that follow above; how many are told right?"""
-    rows, cut, model = next_pairs.judged(), params.cut, default().open(MODEL)
+def all_pairs(params: Params, run: Run) -> Folds:
+    """Ask for the accuracy on all our pairs, then draw each at its P(IsNext), those that follow above."""
+    rows, cut, model = next_pairs.labelled_pairs(), params.cut, default().open(MODEL)
     pairs, follows = [(row.first, row.second) for row in rows], [row.follows for row in rows]
     values = engine_client.submit(
         "sentence_pairs.known", lambda: next_sentence.follows(model, pairs), 100_000
@@ -198,26 +198,26 @@ def known(params: Params, run: Run) -> Folds:
 
 
 def chance_of(a: str, b: str) -> float:
-    """P(IsNext) of a pair."""
+    """Return P(IsNext) of a pair."""
     return float(next_sentence.follows(default().open(MODEL), [(a, b)])[0])
 
 
 def truth_of(params: Params) -> bool | None:
-    """Whether B follows, where the pair is one of ours."""
+    """Return whether B follows, or None where the pair is not one of ours."""
     pair = params.a, params.b
-    return next((row.follows for row in next_pairs.judged() if (row.first, row.second) == pair), None)
+    return next((row.follows for row in next_pairs.labelled_pairs() if (row.first, row.second) == pair), None)
 
 
 @cache
 def scored() -> tuple[Score, Score] | None:
-    """bert-mini's score on texts that it had not read, and that of one answer for all, if recorded."""
+    """Return bert-mini's score on unseen texts, and that of one answer for all, if recorded."""
     found = [score for score in read_scores(shipped_folder() / MODEL) if score.measure == MEASURE]
     own, other = ([score for score in found if (score.subject == MODEL) is mine] for mine in (True, False))
     return (own[0], other[0]) if own and other else None
 
 
 def record() -> str:
-    """The same as a sentence."""
+    """Return the recorded score as a sentence."""
     held = scored()
     if held is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a model of the BERT kind makes of two texts: P(IsNext) from [CLS], who looks at which text, and the loss of pre-training.
+"""A BERT on two texts: P(IsNext) from [CLS], the attention between the texts, and the loss of pre-training.
 
 P(IsNext) = softmax(W tanh(W_p h_CLS + b_p) + b)_0
 loss = mean over the chosen tokens of -log P(token) + mean over the pairs of -log P(label)        (Devlin et al. 2019, A.2)
@@ -27,7 +27,7 @@ from viz.course.bert.masking import IGNORED
 Array = NDArray[np.float64]
 Texts = tuple[str, str]
 GROUPS = ("[CLS]", "A", "B", "[SEP]")
-"""Whose place in a pair of texts: the mark in front, the words of the first text, those of the second, the marks behind."""
+"""Parts of a pair of texts: the token in front, the words of the first text, those of the second, the separators."""
 WAYS = ("as trained", "A and B swapped", "all as text A", "no segment embeddings")
 AT_ONCE = 32
 KEEP = ("layer.*.resid_out",)
@@ -35,10 +35,10 @@ KEEP = ("layer.*.resid_out",)
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """Pairs with hidden words, read once: what each chosen token and each label cost, in nats.
+    """Pairs with masked words, read once: the loss of each chosen token and of each label, in nats.
 
-    tokens, read: of each row, before and after words were hidden. words (chosen,) with the `row` each belongs to;
-    pairs (row,); chances (row,) is P(IsNext).
+    tokens, read: of each row, before and after words were masked. words (chosen,) with the `row` of each; pairs (row,); chances
+    (row,) is P(IsNext).
     """
 
     tokens: tuple[tuple[str, ...], ...]
@@ -50,26 +50,26 @@ class Loss:
 
     @property
     def masked(self) -> float:
-        """The mean over all chosen tokens."""
+        """Return the mean loss over all chosen tokens, in nats."""
         return float(self.words.mean())
 
     @property
     def next(self) -> float:
-        """The mean over all pairs."""
+        """Return the mean loss over all pairs, in nats."""
         return float(self.pairs.mean())
 
     @property
     def total(self) -> float:
-        """What training makes smaller: the sum of the two means."""
+        """Return the training loss: the sum of the two means, in nats."""
         return self.masked + self.next
 
     def of_row(self, row: int) -> tuple[float, float]:
-        """Both parts of one pair by itself."""
+        """Return both parts of the loss of one pair, in nats."""
         return float(self.words[self.row == row].mean()), float(self.pairs[row])
 
 
 def read(model: Model, first: str, second: str, longest: int) -> int:
-    """How many tokens a pair has. Raises InputError for a text without a word, and for more than `longest` tokens."""
+    """Return the number of tokens of a pair. Raises InputError for a text without a word, and for more than `longest` tokens."""
     sizes = [len(model.tokenizer.encode(text).ids) for text in (first, second)]
     if 0 in sizes:
         raise InputError(
@@ -88,7 +88,7 @@ def read(model: Model, first: str, second: str, longest: int) -> int:
 
 
 def follows(model: Model, pairs: Sequence[Texts], *, one_segment: bool = False) -> Array:
-    """P(IsNext) of each pair (row,). With `one_segment` all tokens are marked as text A."""
+    """Return P(IsNext) of each pair (row,). With `one_segment` all tokens are marked as text A."""
     found = []
     for at in range(0, len(pairs), AT_ONCE):
         ids, segments, real = _rows(model, pairs[at : at + AT_ONCE])
@@ -104,7 +104,8 @@ def follows(model: Model, pairs: Sequence[Texts], *, one_segment: bool = False) 
 
 
 def ways(model: Model, first: str, second: str) -> dict[str, float]:
-    """P(IsNext) of a pair read as trained, in the other order, with all of it marked as text A, and without text vectors."""
+    """Return P(IsNext) of a pair read as trained, in the other order, with all of it marked as text A, and without segment
+    vectors."""
     off = model.run(first, pair=second, keep=KEEP, edits=[Scale("embed.segment", 0.0)])
     without = torch.tensor(np.array(off.next_sentence)).double().softmax(-1)[0]
     usual, swapped = follows(model, [(first, second), (second, first)])
@@ -123,7 +124,7 @@ def ways(model: Model, first: str, second: str) -> dict[str, float]:
 
 
 def groups(run: Run) -> NDArray[np.int64]:
-    """Of each token of a pair its place in GROUPS (pos,)."""
+    """Return the index of each token's part in GROUPS (pos,)."""
     segments = np.array(run.segments[: run.side.n_real])
     found = np.where(segments == 0, 1, 2)
     found[[at for at, span in enumerate(run.spans[: run.side.n_real]) if span is None]] = 3
@@ -132,7 +133,7 @@ def groups(run: Run) -> NDArray[np.int64]:
 
 
 def blocks(weights: NDArray[Any], group: NDArray[np.int64]) -> Array:
-    """Attention (.., query, key) by group: how much a group's tokens give to each group, the mean over its tokens (.., 4, 4); rows sum to 1.
+    """Return attention (.., query, key) by group: the mean weight of a group's tokens on each group (.., 4, 4); rows sum to 1.
 
     >>> blocks(np.full((4, 4), 0.25), np.array([0, 1, 2, 3])).tolist()[1]
     [0.25, 0.25, 0.25, 0.25]
@@ -145,9 +146,9 @@ def blocks(weights: NDArray[Any], group: NDArray[np.int64]) -> Array:
 def negative_logs(
     network: Any, batch: Batch, labels: Tensor, follow: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """-log P of each chosen token (chosen,), -log P of each pair's label (row,), and P(IsNext) (row,).
+    """Return -log P of each chosen token (chosen,), -log P of each pair's label (row,), and P(IsNext) (row,).
 
-    labels (row pos): the token to be said, -100 where nothing is asked. follow (row,): whether the second text goes on from the first.
+    labels (row pos): the token to be predicted, -100 for none. follow (row,): whether the second text follows the first.
     """
     hidden = network(batch)
     at = labels != IGNORED
@@ -157,10 +158,10 @@ def negative_logs(
 
 
 def loss(model: Model, pairs: Sequence[Texts], follow: Sequence[bool], number: int) -> Loss:
-    """Hide words of the pairs as training does (each row by the lot `number` and its place), and compute the loss.
+    """Mask words of the pairs as in training (each row by the seed `number` and its index), and compute the loss.
 
     >>> import core
-    >>> found = loss(core.open_model("bert-mini"), [("The door was open.", "He went in.")], [True], 0)
+    >>> found = loss(core.open_model("bert-mini"), [("The door was open.", "She went in.")], [True], 0)
     >>> len(found.words), bool(np.isclose(found.total, found.words.mean() - np.log(found.chances[0])))
     (1, True)
     """

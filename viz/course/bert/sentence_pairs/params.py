@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on sentence pairs."""
+"""Settings of the exhibit on sentence pairs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BOX = {"drops": ("follows",), "model": MODEL, "most": f"up to {LONGEST} tokens, 
 
 
 def heads() -> list[str]:
-    """The names of all heads, layer by layer."""
+    """Return the names of all heads, layer by layer."""
     config = default().open(MODEL).config
     return [head_name(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)]
 
@@ -51,7 +51,7 @@ def _pick_head(name: str, opening: int, params: Params, names: Callable[[str], s
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: two texts, whether B follows; draws, threshold, head, share, batch."""
+    """Settings that a visitor chooses and a link holds: two texts, whether B follows; samples, threshold, head, share, batch."""
 
     a: str = knob(EXAMPLES[0][0], sentence("Text A", **BOX))
     b: str = knob(EXAMPLES[0][1], sentence("Text B", **BOX))

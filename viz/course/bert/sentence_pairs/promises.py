@@ -19,7 +19,7 @@ orders, costs = cache(order_of_all), cache(answer_costs)
 
 @cache
 def _all() -> np.ndarray:
-    pairs = [(row.first, row.second) for row in next_pairs.judged()]
+    pairs = [(row.first, row.second) for row in next_pairs.labelled_pairs()]
     return next_sentence.follows(default().open(MODEL), pairs)
 
 
@@ -42,23 +42,23 @@ ONE = {
         chance_of(*EXAMPLES[0][:2]) > chance_of(*EXAMPLES[1][:2]) + 0.2
     ),
 }
-DRAWN = {
+SAMPLING = {
     "fifty more draws stay inside the band": lambda params, run: (
         next_pairs.count(next_pairs.draws(params.draw, params.draws)).inside
         and next_pairs.count(next_pairs.draws(params.draw, params.draws + 50)).inside
     )
 }
-KNOWN = {
+ALL_PAIRS = {
     "more pairs are right than with one answer for all, by two standard deviations": lambda params, run: (
-        next_pairs.right(_all(), next_pairs.judged(), HALF) - len(_all()) / 2 > math.sqrt(len(_all()))
+        next_pairs.right(_all(), next_pairs.labelled_pairs(), HALF) - len(_all()) / 2 > math.sqrt(len(_all()))
     ),
     "it outputs “follows” too often": lambda params, run: int((_all() >= HALF).sum()) > 0.7 * len(_all()),
     "another threshold is better": lambda params, run: (
-        max(next_pairs.right(_all(), next_pairs.judged(), cut / 100) for cut in range(30, 81))
-        > next_pairs.right(_all(), next_pairs.judged(), HALF)
+        max(next_pairs.right(_all(), next_pairs.labelled_pairs(), cut / 100) for cut in range(30, 81))
+        > next_pairs.right(_all(), next_pairs.labelled_pairs(), HALF)
     ),
 }
-WHO = {
+ATTENTION = {
     "words of A attend more to A than to B": lambda params, run: (
         (mean := _shares(run).mean((0, 1)))[1, 1] > 2 * mean[1, 2]
     ),

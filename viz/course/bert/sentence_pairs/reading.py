@@ -1,4 +1,4 @@
-"""Steps of the exhibit on sentence pairs about the network: who looks at which text, the loss, the order."""
+"""Steps of the exhibit on sentence pairs about the network: attention between the texts, the loss, the order."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from viz.number_text import true_minus
 from viz.shell import state
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
-AT = ("[CLS]", "words of A", "words of B", "[SEP]")
+GROUP_LABELS = ("[CLS]", "words of A", "words of B", "[SEP]")
 GAMES = ("Masked LM", "Next sentence prediction", "Both the same")
 
 
-def who(params: Params, run: Run) -> Folds:
-    """How much each part of the row looks at each part, and one of these shares in every head."""
+def attention_by_text(params: Params, run: Run) -> Folds:
+    """Ask which text gets more attention, then draw the attention between the parts, and one of these shares in every head."""
     group = next_sentence.groups(run)
     found = next_sentence.blocks(run.attention("self").weights, group)
     n_layers, n_heads = found.shape[:2]
     mean = found.mean((0, 1))
-    own = dict(zip(AT, mean[1].tolist(), strict=True))
+    own = dict(zip(GROUP_LABELS, mean[1].tolist(), strict=True))
     offered = {name: share for name, share in own.items() if "words" in name}
     told = exhibit_parts.predict(
         SLUG + "who",
@@ -99,15 +99,16 @@ def who(params: Params, run: Run) -> Folds:
 
 
 def _block(name: str) -> tuple[int, int]:
-    """Row and column of a share."""
+    """Return row and column of a share."""
     row, _, column = name.partition(" → ")
     return GROUPS.index(row), GROUPS.index(column)
 
 
 def loss(params: Params, run: Run) -> Folds:
-    """Each pair's two costs as a stacked bar and, last, those of the batch: the sum of the two means."""
+    """Ask which loss is larger, then draw both losses of each pair as a stacked bar and, last, those of the batch: the sum of
+    the two means."""
     rows = [
-        next_pairs.Drawn(params.a, params.b, params.follows),
+        next_pairs.SampledPair(params.a, params.b, params.follows),
         *next_pairs.draws(params.draw, params.batch - 1),
     ]
     model, follow = default().open(MODEL), [row.follows for row in rows]
@@ -185,7 +186,7 @@ def loss(params: Params, run: Run) -> Folds:
 
 
 def swapped(params: Params, run: Run) -> Folds:
-    """P(IsNext) of the pair as trained, in the other order, and without telling A from B."""
+    """Ask which change matters most, then draw P(IsNext) of the pair as trained, swapped, and without distinguishing A from B."""
     a, b, model = params.a, params.b, default().open(MODEL)
     key = ("sentence_pairs.ways", a, b)
     found = engine_client.submit(key, lambda: next_sentence.ways(model, a, b), 80 * len(a + b))
@@ -237,7 +238,7 @@ def swapped(params: Params, run: Run) -> Folds:
 def answer_costs() -> tuple[float, float]:
     """Return the mean cost of the answers in nats, over 200 random pairs and over all pairs of the page."""
     found = []
-    for rows in (next_pairs.draws(0, 200), next_pairs.judged()):
+    for rows in (next_pairs.draws(0, 200), next_pairs.labelled_pairs()):
         chances = next_sentence.follows(default().open(MODEL), [(row.first, row.second) for row in rows])
         right = np.where([row.follows for row in rows], chances, 1 - chances)
         found.append(float(-np.log(right).mean()))
@@ -248,7 +249,7 @@ def order_of_all() -> tuple[int, int]:
     """Return of how many pairs that follow the swapped order is the more probable one, and how many pairs follow."""
     model, pairs = (
         default().open(MODEL),
-        [(row.first, row.second) for row in next_pairs.judged() if row.follows],
+        [(row.first, row.second) for row in next_pairs.labelled_pairs() if row.follows],
     )
     forth = next_sentence.follows(model, pairs)
     back = next_sentence.follows(model, [(second, first) for first, second in pairs])

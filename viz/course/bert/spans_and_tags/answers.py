@@ -1,4 +1,4 @@
-"""Answers and tags, the first step: start and end over a text; and what the steps about answers share."""
+"""Answers and tags, the first step: start and end over a text; and functions that the steps about answers share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from viz.widgets import engine_client, exhibit_parts, page_parts
 
 NAMES = ("starts here", "ends here")
 RELIABLE = 0.5
-"""Of the answers that are right; below it the page warns of its model."""
+"""Share of right answers below which the page warns of its model."""
 EMPTY = "no words"
 
 
@@ -34,9 +34,9 @@ def marking(params: Params, used: Using) -> Folds:
     """Let the visitor mark the answer, then draw both distributions at the words."""
     warn(used)
     origin.tell(model=used.model or "", text=params.question, second_text=params.passage)
-    one = asked(params, used)
-    found, known, n, names = one.found, truth(params), len(one.tokens), words(one)
-    best = told(one, found.best)
+    one = read_answer(params, used)
+    found, known, n, names = one.span_scores, truth(params), len(one.tokens), words(one)
+    best = span_text(one, found.best)
     right = visible_text(known.answer) if known else best
     held, key = mark_of(params, n), SLUG + "text"
     after = "; for your own text there is no answer to compare with."
@@ -46,13 +46,11 @@ def marking(params: Params, used: Using) -> Folds:
         committed = exhibit_parts.predict_mark(
             SLUG + "mark",
             f"{params.question} Touch the first word of the answer in the text, then its last.",
-            told(one, held) if held else "",
+            span_text(one, held) if held else "",
             right,
             f"The model’s answer is “{best}”{after}",
         )
-        picture = (
-            f"one.tokens, above=one.found.start, below=one.found.end, names={NAMES}, span=one.found.best"
-        )
+        picture = f"one.tokens, above=one.span_scores.start, below=one.span_scores.end, names={NAMES}, span=one.span_scores.best"
         marked(
             names,
             key=key,
@@ -72,7 +70,7 @@ def marking(params: Params, used: Using) -> Folds:
         if committed:
             (start, p_start), (end, p_end) = (
                 (visible(names[at]), percent(chances[at]))
-                for at, chances in zip(one.alone, (found.start, found.end), strict=True)
+                for at, chances in zip(one.separate_choices, (found.start, found.end), strict=True)
             )
             verdict = (
                 ""
@@ -90,7 +88,7 @@ def marking(params: Params, used: Using) -> Folds:
             page_parts.summary(f"{n} positions, and {n * (n + 1) // 2:,} possible answers. Which one is it?")
     if not exhibit_parts.presenting():
         choose_question()
-    at = one.alone[0]
+    at = one.separate_choices[0]
     power = rf"e^{{{one.starts[at]:.3f}}}"
     return Folds(
         lambda: pd.DataFrame(
@@ -115,8 +113,8 @@ def marking(params: Params, used: Using) -> Folds:
     )
 
 
-def asked(params: Params, used: Using) -> Answer:
-    """The text with its scores, by the model that the page uses."""
+def read_answer(params: Params, used: Using) -> Answer:
+    """Return the text with its scores, by the model that the page uses."""
     question, passage, model = params.question, params.passage, used.model or ""
     return engine_client.submit(
         ("spans_and_tags.answer", model, question, passage),
@@ -145,7 +143,7 @@ def warn(used: Using) -> None:
 
 @cache
 def pool() -> tuple[grammar.Question, ...]:
-    """Questions about texts that no tuning learns from."""
+    """Return questions about texts that no tuning learns from."""
     return grammar.questions(60, 5, "test")
 
 
@@ -156,7 +154,7 @@ def truth(params: Params) -> grammar.Question | None:
 
 
 def choose_question() -> None:
-    """A button for each kind of question: the next one of that kind."""
+    """Draw a button for each kind of question: the next one of that kind."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Another question:", width="content")
         for kind in grammar.QUESTION_KINDS:
@@ -173,7 +171,7 @@ def _next(kind: str) -> None:
 
 
 def mark_of(params: Params, n: int) -> tuple[int, int] | None:
-    """What the visitor marked, from the link; None for nothing that lies in the text."""
+    """Return the span that the visitor marked, from the link; None if it is not in the text."""
     first, _, last = params.mark.partition("-")
     if not (first.isdecimal() and last.isdecimal() and len(first) < 4 and len(last) < 4):
         return None
@@ -188,29 +186,29 @@ def _take(key: str, n: int) -> None:
 
 
 def words(one: Answer) -> list[str]:
-    """The tokens as they stand in the text, [SEP] by its name."""
+    """Return the tokens as they are written in the text, [SEP] by its name."""
     both = zip(one.tokens, one.places, strict=True)
     return [one.passage[slice(*place)] if place else token for token, place in both]
 
 
 def glued(places: Sequence[tuple[int, int] | None]) -> list[int]:
-    """The tokens that touch the one before."""
+    """Return the indices of the tokens that have no space before them."""
     both = enumerate(pairwise(places), 1)
     return [at for at, (last, now) in both if last and now and last[1] == now[0]]
 
 
-def told(one: Answer, span: tuple[int, int]) -> str:
-    """The words of a span, for a sentence."""
+def span_text(one: Answer, span: tuple[int, int]) -> str:
+    """Return the words of a span, for a sentence."""
     return visible_text(one.text(span)) or EMPTY
 
 
 def visible_text(text: str) -> str:
-    """A few words, spaces left alone."""
+    """Return a few words with their invisible characters shown, spaces unchanged."""
     return " ".join(visible(word) for word in shorten(text, 60).split())
 
 
 def lines(params: Params, used: Using) -> str:
-    """The first lines of Python of the steps about answers."""
+    """Return the first lines of Python of the steps about answers."""
     return (
         f"{tuning_live.opening(used)}\n\nfrom viz.course.bert.spans_and_tags import maths as read_answers\n\n"
         f"one = read_answers.answer(model, {params.question!r},\n    {params.passage!r})\n"

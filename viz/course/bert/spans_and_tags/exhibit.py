@@ -1,4 +1,4 @@
-"""Answers and tags: bert-mini tuned to score every token as the start or end of an answer, and to tag it."""
+"""Answers and tags: bert-mini fine-tuned to score every token as the start or end of an answer, and to tag it."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from viz.widgets import engine_client
 
 
 def compute(params: Params) -> Models:
-    """The models of both tunings: recorded, or the visitor's own."""
+    """Return the models of both tunings: recorded, or the visitor's own."""
     return {goal: tuning_live.using(f"{goal}-{params.body}", SLUG) for goal in GOALS}
 
 
 def thumbnail() -> str:
-    """Where the answer starts and ends in the opening text; a sign where there is no recorded run."""
+    """Draw start and end of the answer in the opening text; a question mark where there is no recorded run."""
     name, params = "answers-full", Params()
     if name not in tuning.RecordedRun.names():
         return thumbs.plain("?")
     model = engine_client.open(RECORDED + name)
-    found = maths.answer(model, params.question, params.passage, LONGEST).found
+    found = maths.answer(model, params.question, params.passage, LONGEST).span_scores
     return thumbs.bars(np.maximum(found.start, found.end))
 
 
 def watch(params: Params, models: Models) -> None:
-    """A training that runs goes on, whichever step is shown."""
+    """Keep a running training alive, whichever step is in view."""
     for goal in models:
         tuning_live.watch(f"{goal}-{params.body}")
 
 
-ASKED = ("question", "passage")
+QUESTION_TEXTS = ("question", "passage")
 EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,
     (
-        Step(answers.marking, texts=ASKED, promises=promises.MARKING),
-        Step(pairs.pairs, texts=ASKED, promises=promises.PAIRS),
+        Step(answers.marking, texts=QUESTION_TEXTS, promises=promises.MARKING),
+        Step(pairs.pairs, texts=QUESTION_TEXTS, promises=promises.PAIRS),
         Step(tags.tagging, texts=("text",), promises=promises.TAGGING),
-        Step(looks.looked, texts=ASKED, promises=promises.LOOKED),
+        Step(looks.looked, texts=QUESTION_TEXTS, promises=promises.LOOKED),
         Step(looks.trained, promises=promises.TRAINED),
     ),
     presets=tuple({"text": text} for text in SENTENCES[1:]),

@@ -1,4 +1,4 @@
-"""Answers and tags, the last two steps: what a head looks at before and after; the tuning itself."""
+"""Answers and tags, the last two steps: the attention of a head before and after; the tuning itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import streamlit as st
 from core.run import Run
 from core.training.finetune import tuning
 from viz.course.bert import tuning_live
-from viz.course.bert.spans_and_tags.answers import asked, glued, warn
+from viz.course.bert.spans_and_tags.answers import glued, read_answer, warn
 from viz.course.bert.spans_and_tags.maths import moved_heads
 from viz.course.bert.spans_and_tags.params import SLUG, Models, Params
 from viz.course.bert.tuning_live import BEFORE, Using
@@ -31,10 +31,10 @@ SMALL = 1e-9
 
 @tuning_live.needs("answers", SLUG)
 def looked(params: Params, used: Using) -> Folds:
-    """How far each head's attention moved; one head from one token, before above the words and after below."""
+    """Ask which half of the layers changed more, then draw each head's change, and one head from one token, before and after."""
     question, passage = params.question, params.passage
     warn(used)
-    one = asked(params, used)
+    one = read_answer(params, used)
     runs = [
         engine_client.run(name, question, pair=passage, keep=("*.pattern",))
         for name in (BEFORE, str(used.model))
@@ -58,7 +58,7 @@ def looked(params: Params, used: Using) -> Folds:
     )
     tokens = surface(runs[0])
     n, key = len(tokens), SLUG + "looks"
-    at = params.token if 0 <= params.token < n else one.first + one.found.best[0]
+    at = params.token if 0 <= params.token < n else one.first + one.span_scores.best[0]
     layer, head = 0, 0
     if 0 <= params.layer < layers and 0 <= params.head < heads:
         layer, head = params.layer, params.head
@@ -136,23 +136,23 @@ def trained(params: Params, models: Models) -> Folds:
 
 
 def surface(run: Run) -> list[str]:
-    """The tokens as they stand in their text, marks by name."""
+    """Return the tokens as they are written in their text, special tokens by name."""
     texts, each = (run.side.text, run.side.pair or ""), zip(run.tokens, run.spans, run.segments, strict=True)
     return [texts[segment][slice(*place)] if place else token for token, place, segment in each]
 
 
-def _grid(moved: np.ndarray, opening: tuple[int, int], told: bool) -> tuple[int, int]:
-    """How far each head's attention moved; the head that is touched."""
-    layers, heads = moved.shape
+def _grid(changes: np.ndarray, opening: tuple[int, int], revealed: bool) -> tuple[int, int]:
+    """Draw the change of each head's attention, and return the head that is touched."""
+    layers, heads = changes.shape
     touched = heatmap(
-        moved,
+        changes,
         [f"layer {i}" for i in range(layers)],
         [f"H{i}" for i in range(heads)],
         key=SLUG + "grid",
         selected=opening,
         axis=("layer", "head"),
-        title="How far each head's attention moved" if told else "Guess first",
-        numbers=told,
+        title="How far each head's attention moved" if revealed else "Guess first",
+        numbers=revealed,
         height=250,
     )
     cell = touched.cell or opening
@@ -167,12 +167,12 @@ def _take(key: str, n: int) -> None:
         state.write(**{SLUG + "token": at[0]})
 
 
-def lines(params: Params, used: Using, layer: int, head: int, at: int) -> str:
-    """The lines that make the same rows."""
+def lines(params: Params, used: Using, layer: int, head: int, token: int) -> str:
+    """Return lines of Python that compute the same rows."""
     return (
         f"{tuning_live.opening(used)}\n\nfrom viz.course.bert.spans_and_tags.maths import moved_heads\n"
         f"from core.training.finetune import tuning\n\nfound = [one.run({params.question!r},\n"
         f"    pair={params.passage!r}).attention().weights\n    for one in (tuning.load_base(), model)]\n"
-        f"print(moved_heads(*found).round(3))\nrows = [weights[{layer}, {head}, {at}] for weights in found]\n"
+        f"print(moved_heads(*found).round(3))\nrows = [weights[{layer}, {head}, {token}] for weights in found]\n"
         "print(rows)\n"
     )

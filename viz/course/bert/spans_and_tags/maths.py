@@ -1,4 +1,4 @@
-"""What a tuned model says of a text: where the answer to a question stands, and which part of speech each word is."""
+"""Output of a tuned model on a text: the answer to a question, and the part of speech of each word."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ Edge = Literal["start", "end"]
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A passage with the scores of its tokens: `tokens` (place,), [SEP] last, where they stand in it, and both scores (place,).
+    """A passage with the scores of its tokens: `tokens` (position,), [SEP] last, their spans in it, and both scores
+    (position,).
 
-    The question is read with it, but nothing starts or ends there: `first` is the first place of the passage in what is read.
+    The question is read with it, but nothing starts or ends there: `first` is the first position of the passage in the input.
     """
 
     passage: str
@@ -35,30 +36,30 @@ class Answer:
     ends: Array
 
     @cached_property
-    def found(self) -> Spans:
-        """Both distributions over the places, the score of each pair, and the best pair."""
+    def span_scores(self) -> Spans:
+        """Return both distributions over the positions, the score of each pair, and the best pair."""
         return spans(self.starts, self.ends)
 
     @property
-    def alone(self) -> tuple[int, int]:
-        """Where the start is most probable, and where the end is, each chosen alone: maybe the end before the start."""
+    def separate_choices(self) -> tuple[int, int]:
+        """Return the most probable start and the most probable end, each chosen separately: the end may be before the start."""
         return int(self.starts.argmax()), int(self.ends.argmax())
 
     def text(self, span: tuple[int, int]) -> str:
-        """The words from the first token of a span to its last; "" where it holds none, or ends before it starts."""
+        """Return the words from the first token of a span to its last; "" where there are none, or it ends before it starts."""
         held = [place for place in self.places[span[0] : span[1] + 1] if place is not None]
         return self.passage[held[0][0] : held[-1][1]] if held else ""
 
     def span(self, start: int, end: int) -> tuple[int, int] | None:
-        """The tokens of the letters from `start` to `end` of the passage; None where no tokens begin and end there."""
+        """Return the tokens of the letters from `start` to `end` of the passage; None where no tokens begin and end there."""
         firsts = [at for at, place in enumerate(self.places) if place and place[0] == start]
         lasts = [at for at, place in enumerate(self.places) if place and place[1] == end]
         return (firsts[0], lasts[-1]) if firsts and lasts and firsts[0] <= lasts[-1] else None
 
-    def pushed(self, edge: Edge, at: int, by: float) -> Answer:
-        """The same with one score raised by hand."""
+    def pushed(self, edge: Edge, token: int, by: float) -> Answer:
+        """Return the same with one score raised by hand."""
         raised = (self.starts if edge == "start" else self.ends).copy()
-        raised[at] += by
+        raised[token] += by
         return replace(self, starts=raised) if edge == "start" else replace(self, ends=raised)
 
 
@@ -89,7 +90,8 @@ def answer(model: Model, question: str, passage: str, longest: int = 64) -> Answ
 
 @dataclass(frozen=True, eq=False)
 class Tagged:
-    """A text with its tags: `tokens` (piece,) without [CLS] and [SEP], which of them begin a word, and the chance of each tag (piece, tag)."""
+    """A text with its tags: `tokens` (token,) without [CLS] and [SEP], which of them begin a word, and the probability of each
+    tag (token, tag)."""
 
     text: str
     tokens: tuple[str, ...]
@@ -99,14 +101,14 @@ class Tagged:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Each word, as one writes it."""
+        """Return each word as it is written."""
         edges = [*np.flatnonzero(self.begins).tolist(), len(self.tokens)]
         held = [[place for place in self.places[a:b] if place is not None] for a, b in pairwise(edges)]
         return tuple(self.text[row[0][0] : row[-1][1]] if row else "" for row in held)
 
     @property
     def firsts(self) -> tuple[int, ...]:
-        """The first piece of each word: the one that is asked."""
+        """Return the first token of each word: the one that is tagged."""
         return tuple(np.flatnonzero(self.begins).tolist())
 
 
@@ -131,7 +133,8 @@ def tagged(model: Model, text: str, longest: int = 40) -> Tagged:
 
 
 def moved_heads(before: Array, after: Array) -> Array:
-    """How far each head's look moved, (layer, head): the mean over the queries of half of sum_j |a_ij - b_ij|, 0 to 1.
+    """Return the change of each head's attention, (layer, head): the mean over the queries of half of sum_j |a_ij - b_ij|, 0 to
+    1.
 
     before, after: patterns (layer, head, query, key) of the same text.
 

@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on answers and tags."""
+"""Settings of the exhibit on answers and tags."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ DROPS = ("mark", "push", "token")
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: question, passage, mark, push; sentence, word; head, token; which tuning."""
+    """Settings that a visitor chooses and a link holds: question, passage, mark, push; sentence, word; head, token; which
+    tuning."""
 
     question: str = knob(
         "Who left the blue ring?",

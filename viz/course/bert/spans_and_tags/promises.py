@@ -24,7 +24,7 @@ def answered(model: str, question: str, passage: str) -> Answer:
     return maths.answer(engine_client.open(model), question, passage, LONGEST)
 
 
-def asked(params: Params, models: Models) -> Answer:
+def page_answer(params: Params, models: Models) -> Answer:
     """Return the answer to the question of the page."""
     return answered(str(models["answers"].model), params.question, params.passage)
 
@@ -48,28 +48,31 @@ def sort_of(text: str) -> str:
 
 
 def sort_is_found_and_sentence_is_not(params: Params, models: Models) -> bool:
-    """Whether the first line holds: few answers are right, and of those of the pool most are of the right sort."""
+    """Check the first line of the page: few answers are right, and most answers of the pool are of the right sort."""
     used = models["answers"]
     if used.reports[-1].right >= RELIABLE:
         return True
     found = [(item, answered(str(used.model), item.question, item.passage)) for item in answers.pool()]
-    sorts = [sort_of(one.text(one.found.best)) == item.kind for item, one in found]
+    sorts = [sort_of(one.text(one.span_scores.best)) == item.kind for item, one in found]
     return (
         float(np.mean(sorts))
         > MOST
-        > float(np.mean([one.text(one.found.best) == item.answer for item, one in found]))
+        > float(np.mean([one.text(one.span_scores.best) == item.answer for item, one in found]))
     )
 
 
 def choices_cross(params: Params, models: Models) -> bool:
-    """Whether the push that the question adds makes the end come before the start, and the answer still not."""
-    one = asked(params, models)
+    """Check that the push of the question makes the end come before the start, and that the answer still does not."""
+    one = page_answer(params, models)
     crossed = one.pushed(*where(one), crossing(one))
-    return crossed.alone[1] < crossed.alone[0] and crossed.found.best[0] <= crossed.found.best[1]
+    return (
+        crossed.separate_choices[1] < crossed.separate_choices[0]
+        and crossed.span_scores.best[0] <= crossed.span_scores.best[1]
+    )
 
 
 def one_word_two_tags(params: Params, models: Models) -> bool:
-    """Whether at the opening a word that comes twice gets two tags."""
+    """Check that in the opening text a word that comes twice gets two tags."""
     if params.text != Params().text:
         return True
     one = tagged(params, models)
@@ -79,7 +82,7 @@ def one_word_two_tags(params: Params, models: Models) -> bool:
 
 
 def attention_moved(params: Params, models: Models) -> bool:
-    """Whether tuning moved a tenth of the attention of some head, and of every head a part."""
+    """Check that tuning changed a tenth of the attention of some head, and a part of every head's."""
     runs = [
         engine_client.open(name).run(params.question, pair=params.passage, keep=("*.pattern",))
         for name in (BEFORE, str(models["answers"].model))
@@ -91,7 +94,7 @@ def attention_moved(params: Params, models: Models) -> bool:
 MARKING = {
     "the opening question is answered correctly": lambda params, models: (
         (known := answers.truth(params)) is not None
-        and asked(params, models).text(asked(params, models).found.best) == known.answer
+        and page_answer(params, models).text(page_answer(params, models).span_scores.best) == known.answer
     ),
     "the sort of answer is mostly found, the sentence is not": sort_is_found_and_sentence_is_not,
 }

@@ -1,4 +1,4 @@
-"""Answers and tags, the third step: a part of speech for each word, asked at its first piece."""
+"""Answers and tags, the third step: a part of speech for each word, predicted at its first token."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ USUAL = ("NOUN", "VERB", "ADJ")
 
 @tuning_live.needs("tags", SLUG)
 def tagging(params: Params, used: Using) -> Folds:
-    """The sentence with a tag at the first piece of each word; the chances of the chosen word."""
+    """Ask for the tag of one word, then draw the sentence with its tags, and the probabilities of that word."""
     origin.tell(model=used.model or "", text=params.text)
     one = read(params, used)
     word, firsts, best = word_of(params, one), one.firsts, one.chances.argmax(-1)
@@ -98,14 +98,14 @@ def tagging(params: Params, used: Using) -> Folds:
 
 
 def read(params: Params, used: Using) -> Tagged:
-    """The sentence with its tags, by the model that the page uses."""
+    """Return the sentence with its tags, by the model that the page uses."""
     model, text = used.model or "", params.text
     key = ("spans_and_tags.tags", model, text)
     return engine_client.submit(key, lambda: tagged(engine_client.open(model), text), 6 * len(text))
 
 
 def word_of(params: Params, one: Tagged) -> int:
-    """The word that is asked about: the chosen one, else one of several tags, best one that comes twice.
+    """Return the word in question: the chosen one, else one with several tags, preferably one that comes twice.
 
     Raises InputError for a text in which there is none.
     """
@@ -121,7 +121,7 @@ def word_of(params: Params, one: Tagged) -> int:
 
 @cache
 def tags_of_words() -> Mapping[str, frozenset[str]]:
-    """Each word of our grammar with the tags that it may have there.
+    """Return each word of our grammar with the tags that it may have there.
 
     >>> sorted(tags_of_words()["light"]), sorted(tags_of_words()["can"])
     (['ADJ', 'NOUN'], ['AUX', 'NOUN'])
@@ -137,12 +137,12 @@ def tags_of_words() -> Mapping[str, frozenset[str]]:
 
 @cache
 def taught() -> Mapping[str, tuple[str, ...]]:
-    """Sentences of our grammar that no tuning learns from, with a tag for each word."""
+    """Return sentences of our grammar that no tuning learns from, with a tag for each word."""
     return {item.text: item.tags for item in grammar.tagged_sentences(60, 5, "test")}
 
 
 def _labels(one: Tagged, best: np.ndarray, covered: int | None) -> tuple[list[str], list[int | None]]:
-    """Label and colour of each piece: those of a word at its first, then dashes; ? where it is covered."""
+    """Return label and colour of each token: those of a word at its first, then dashes; ? where it is covered."""
     notes, hues, tag = list[str](), list[int | None](), ""
     for k in range(len(one.tokens)):
         tag = grammar.TAGS[best[k]] if one.begins[k] else tag
@@ -152,11 +152,12 @@ def _labels(one: Tagged, best: np.ndarray, covered: int | None) -> tuple[list[st
     return notes, hues
 
 
-def _sentence(one: Tagged, best: np.ndarray, used: Using, told: bool) -> str:
-    """How many words and pieces, how good on this sentence if its tags are known, and on others."""
+def _sentence(one: Tagged, best: np.ndarray, used: Using, revealed: bool) -> str:
+    """Return a sentence on the numbers of words and tokens, and the accuracy on this sentence, if its tags are known, and on
+    others."""
     n, cut = len(one.firsts), len(one.tokens) - len(one.firsts)
     here, asked = "", f" ({cut} {'token gets' if cut == 1 else 'tokens get'} no tag)" if cut else ""
-    if told and one.text in taught():
+    if revealed and one.text in taught():
         both = zip(one.firsts, taught()[one.text], strict=False)
         here = f" {sum(grammar.TAGS[best[at]] == tag for at, tag in both)} of {n} are right here."
     return (
@@ -166,7 +167,7 @@ def _sentence(one: Tagged, best: np.ndarray, used: Using, told: bool) -> str:
 
 
 def lines(params: Params, used: Using) -> str:
-    """The first lines of Python of this step."""
+    """Return the first lines of Python of this step."""
     return (
         f"{tuning_live.opening(used)}\n\nfrom viz.course.bert.spans_and_tags import maths as read_answers\n\n"
         f"one = read_answers.tagged(model, {params.text!r})\n"

@@ -34,7 +34,7 @@ def measured(params: Params, data: Mask) -> Folds:
     """Time and memory over the length, both ways; the button measures with the mask that is set."""
     lot, mine = st.session_state.get(LOT, 0), st.session_state.get(SHOWN, False)
     kept = recorded()
-    rows = _own(params, lot) if mine else kept[1]
+    rows = _measure_here(params, lot) if mine else kept[1]
     where = "this server, just now" if mine else kept[0]
     of = (
         f"w = {params.window}, g = {params.n_global}, r = {params.n_random}, blocks of {params.block}"
@@ -79,7 +79,7 @@ def measured(params: Params, data: Mask) -> Folds:
             key=SLUG + "measure",
             type="primary",
             icon=":material/timer:",
-            on_click=_again,
+            on_click=_measure_again,
             disabled=lot >= MOST,
         )
         st.button("The recorded run", key=SLUG + "recorded", on_click=_forget, disabled=not mine)
@@ -116,8 +116,8 @@ def _numbers(rows: Sequence[Timing]) -> str:
     )
 
 
-def _own(params: Params, lot: int) -> tuple[Timing, ...]:
-    """A measurement of one's own, one job a length."""
+def _measure_here(params: Params, lot: int) -> tuple[Timing, ...]:
+    """Measure on this machine with the visitor's mask, one job per length."""
     who, shape = engine_client.session(), params.shape
     set_ = (shape.block, shape.window, shape.n_global, shape.n_random, shape.seed)
     with engine_client.many() as submit:
@@ -129,7 +129,7 @@ def _own(params: Params, lot: int) -> tuple[Timing, ...]:
 
 @cache
 def recorded() -> tuple[str, tuple[Timing, ...], str]:
-    """The machine, the timings, and the mask of the run that was made before. Raises InputError where it cannot be read."""
+    """Return machine, timings and mask of the recorded run. Raises InputError where it cannot be read."""
     try:
         held: dict[str, Any] = json_object(assets(*FOLDER), "run.json")
         rows = tuple(
@@ -144,16 +144,16 @@ def recorded() -> tuple[str, tuple[Timing, ...], str]:
         ) from None
 
 
-def written(rows: Sequence[Timing]) -> list[dict[str, Any]]:
-    """The timings as they are kept.
+def as_json_rows(rows: Sequence[Timing]) -> list[dict[str, Any]]:
+    """Return the timings as rows of JSON.
 
-    >>> written([Timing(2, Cost(0.1, 8), Cost(0.2, 4))])
+    >>> as_json_rows([Timing(2, Cost(0.1, 8), Cost(0.2, 4))])
     [{'n': 2, 'full': {'seconds': 0.1, 'nbytes': 8}, 'blocks': {'seconds': 0.2, 'nbytes': 4}}]
     """
     return [asdict(row) for row in rows]
 
 
-def _again() -> None:
+def _measure_again() -> None:
     st.session_state[LOT] = min(MOST, st.session_state.get(LOT, 0) + 1)
     st.session_state[SHOWN] = True
 

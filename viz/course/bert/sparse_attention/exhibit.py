@@ -1,4 +1,5 @@
-"""Sparse attention: BigBird's mask part by part, what it keeps, how far apart it leaves words, what it costs, what it reads."""
+"""Sparse attention: BigBird's mask part by part, the pairs that it allows, paths between words, its cost, a head on a long
+text."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from viz.course.exhibit import Exhibit, Step
 
 
 def compute(params: Params) -> Mask:
-    """The mask of one head over the blocks of the text."""
-    return Mask.of(params.shape)
+    """Return the mask of one head over the blocks of the text."""
+    return Mask.from_shape(params.shape)
 
 
 def thumbnail() -> str:
-    """A small mask: window, global and random blocks."""
-    kept = Mask.of(Shape(n=16, block=1, n_random=1)).kept()
+    """Draw a small mask: window, global and random blocks."""
+    kept = Mask.from_shape(Shape(n=16, block=1, n_random=1)).union()
     return thumbs.cells(np.where(kept, 0.8, 0.0), kept)
 
 

@@ -1,4 +1,4 @@
-"""The step that reads: one head of bigbird-mini over a long text, in blocks."""
+"""The step on a long text: one head of bigbird-mini, in blocks."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ EQUATION = "bert.sparse"
 
 
 def reads(params: Params, _: Mask) -> Folds:
-    """Where one head looks, block by block; what hidden words are worth with either mask."""
+    """Ask for the share of attention in the window, then draw one head by blocks, and its predictions of masked words with
+    either mask."""
     found = read.reading(params.own, params.layer, params.head)
     origin.tell(model=found.model, text=params.own, kind="self", layer=params.layer, head=params.head)
-    if found.given + 2 > found.n:
-        st.caption(f"The text has {found.given:,} tokens. The first {found.n - 2:,} are read.")
+    if found.n_tokens + 2 > found.n:
+        st.caption(f"The text has {found.n_tokens:,} tokens. The first {found.n - 2:,} are read.")
     where = f"L{params.layer}.H{params.head}"
-    near, n_blocks = found.held["window"], len(found.names)
+    near, n_blocks = found.attention_by_part["window"], len(found.names)
     many = f"{n_blocks} block{'s' if n_blocks != 1 else ''}"
     known = quiz.predict_share(
         SLUG + "near",
         f"{where} of {found.model} reads {found.n:,} tokens in {many} of {found.block}. What share of its attention stays within the window?",
         round(near, 3),
-        ", ".join(f"{name} {percent(found.held[name], 1)}" for name in PARTS) + " of all its attention.",
+        ", ".join(f"{name} {percent(found.attention_by_part[name], 1)}" for name in PARTS)
+        + " of all its attention.",
     )
     if known:
         heatmap(
@@ -53,12 +55,16 @@ def reads(params: Params, _: Mask) -> Folds:
         if known
         else f"{found.n:,} tokens in {many} of {found.block}."
     )
-    columns = {"share of the attention": [percent(found.held[name], 2) for name in PARTS]}
+    columns = {"share of the attention": [percent(found.attention_by_part[name], 2) for name in PARTS]}
     config = read.model().config
     values = {"n": f"{found.n:,}", "b": f"{found.block}", "w": f"{config.window}", "g": f"{config.n_global}"}
     return Folds(
         lambda: pd.DataFrame(columns, index=list(PARTS)),
-        lambda: {"blocks": found.blocks, "allowed": found.allowed, "held": np.array([*found.held.values()])},
+        lambda: {
+            "blocks": found.blocks,
+            "allowed": found.allowed,
+            "held": np.array([*found.attention_by_part.values()]),
+        },
         revealed=known,
         equations={EQUATION: values | {"r": f"{config.n_random}"}},
     )

@@ -1,4 +1,5 @@
-"""BigBird's mask in numbers: its three parts, what they keep, how far apart they leave two words, what a head does with them.
+"""BigBird's mask in numbers: its three parts, the pairs that they allow, the layers between two words, the attention of a head
+on each part.
 
 Everything is counted on `core.layers.block_sparse.layout`, the mask that the model itself has.
 """
@@ -22,15 +23,15 @@ Array = NDArray[np.float64]
 HEADS, NUMBER = 12, 4
 """BERT base has 12 heads; a score in float32 has 4 bytes."""
 WIDTH = 32
-"""Numbers of a query of the head that is measured."""
+"""Numbers of a query of the measured head."""
 LENGTHS = (256, 512, 1024, 2048, 4096)
-SHOWN = {
+DRAWN_PARTS = {
     "all": ("window", "global", "random"),
     "window": ("window",),
     "global": ("global",),
     "random": ("random",),
 }
-"""What is drawn of the mask, by name."""
+"""The parts of the mask in a picture, by the picture's name."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Shape:
         return -(-self.n // self.block)
 
     def layout(self) -> Layout:
-        """The blocks that one head reads."""
+        """Return the blocks that one head reads."""
         return layout(
             self.n_blocks,
             window=self.window,
@@ -66,55 +67,55 @@ class Mask:
     parts: Mapping[str, Bools]
 
     @classmethod
-    def of(cls, shape: Shape) -> Mask:
-        """The parts of one head's mask.
+    def from_shape(cls, shape: Shape) -> Mask:
+        """Return the parts of one head's mask.
 
-        >>> mask = Mask.of(Shape(4096))
-        >>> int(mask.kept().sum()), mask.kept().size
+        >>> mask = Mask.from_shape(Shape(4096))
+        >>> int(mask.union().sum()), mask.union().size
         (622, 4096)
         """
         found = shape.layout().parts
         return cls({name: found[name][0].numpy() > 0 for name in PARTS})
 
-    def kept(self, parts: Sequence[str] = PARTS) -> Bools:
-        """What these parts let through together."""
+    def union(self, parts: Sequence[str] = PARTS) -> Bools:
+        """Return the pairs of blocks that any of these parts allows."""
         return np.logical_or.reduce([self.parts[name] for name in parts])
 
     def counts(self) -> dict[str, int]:
-        """The blocks of each part; window and global share some, so they add up to more than are kept."""
+        """Return the number of blocks of each part; window and global share some, so they sum to more than the union."""
         return {name: int(part.sum()) for name, part in self.parts.items()}
 
 
 def share(shape: Shape) -> float:
-    """The share of all pairs of blocks that is kept.
+    """Return the share of all pairs of blocks that is allowed.
 
     >>> round(100 * share(Shape(4096)), 1)
     15.2
     """
-    return float(Mask.of(shape).kept().mean())
+    return float(Mask.from_shape(shape).union().mean())
 
 
-def score_bytes(n: int, kept: float = 1.0, heads: int = HEADS) -> float:
-    """The memory of the scores of a layer, of which a share is kept.
+def score_bytes(n: int, kept_share: float = 1.0, heads: int = HEADS) -> float:
+    """Return the memory in bytes of the scores of a layer, of which a share is allowed.
 
     >>> score_bytes(4096) / 2**20, score_bytes(512) / 2**20
     (768.0, 12.0)
     """
-    return heads * n * n * NUMBER * kept
+    return heads * n * n * NUMBER * kept_share
 
 
 @lru_cache(maxsize=64)
 def shares(shape: Shape, lengths: tuple[int, ...] = LENGTHS) -> tuple[float, ...]:
-    """The share kept at each length, the rest of the shape the same."""
+    """Return the allowed share at each length, the rest of the shape the same."""
     return tuple(share(replace(shape, n=n)) for n in lengths)
 
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """How block `source` reaches block `target`: the shortest path, from source to target, and the part that allows each step.
+    """The path from block `source` to block `target`: the shortest one, and the part that allows each step.
 
-    `reached` (layer + 1, block) is True where a block's vector after so many layers may depend on the source.
-    `steps` is None where it never arrives; then path and parts are empty.
+    `reached` (layer + 1, block) is True where a block's vector after that many layers may depend on the source. `steps` is None
+    where it never arrives; then path and parts are empty.
     """
 
     source: int
@@ -129,12 +130,13 @@ class Way:
 
 
 def way(mask: Mask, source: int, target: int, parts: Sequence[str] = PARTS) -> Way:
-    """The shortest way of what stands in block `source` into block `target`: a layer a step, each row reads its columns.
+    """Return the shortest path of information from block `source` to block `target`: one layer per step, each row reads its
+    columns.
 
-    >>> way(Mask.of(Shape(1024, n_global=0, n_random=0)), 0, 5).steps, way(Mask.of(Shape(1024)), 3, 9).steps
+    >>> way(Mask.from_shape(Shape(1024, n_global=0, n_random=0)), 0, 5).steps, way(Mask.from_shape(Shape(1024)), 3, 9).steps
     (5, 2)
     """
-    kept = mask.kept(parts) | np.eye(len(mask.parts["window"]), dtype=bool)
+    kept = mask.union(parts) | np.eye(len(mask.parts["window"]), dtype=bool)
     back = _reach(kept, source)
     path = [target] if back[target] >= 0 or target == source else []
     while path and path[0] != source:
@@ -148,13 +150,13 @@ def way(mask: Mask, source: int, target: int, parts: Sequence[str] = PARTS) -> W
     return Way(source, target, tuple(path), named, np.array(reached))
 
 
-def _reach(kept: Bools, source: int) -> NDArray[np.int64]:
-    """For each block the one before it on a shortest way from the source, -1 for none."""
-    back = np.full(len(kept), -1)
+def _reach(allowed: Bools, source: int) -> NDArray[np.int64]:
+    """Return for each block the one before it on a shortest path from the source, -1 for none."""
+    back = np.full(len(allowed), -1)
     seen, open_ = {source}, deque([source])
     while open_:
         at = open_.popleft()
-        for row in np.flatnonzero(kept[:, at]):
+        for row in np.flatnonzero(allowed[:, at]):
             if row not in seen:
                 seen.add(int(row))
                 back[row] = at
@@ -162,14 +164,14 @@ def _reach(kept: Bools, source: int) -> NDArray[np.int64]:
     return back
 
 
-def distances(kept: Bools) -> NDArray[np.int64]:
-    """The layers from each block (column) to each (row); 0 to itself, -1 where there is no way.
+def distances(allowed: Bools) -> NDArray[np.int64]:
+    """Return the layers from each block (column) to each (row); 0 to itself, -1 where there is no path.
 
     >>> distances(np.tri(3, dtype=bool) & ~np.tri(3, k=-2, dtype=bool)).tolist()
     [[0, -1, -1], [1, 0, -1], [2, 1, 0]]
     """
-    n = len(kept)
-    reads, reached = (kept | np.eye(n, dtype=bool)).astype(np.float32), np.eye(n, dtype=bool)
+    n = len(allowed)
+    reads, reached = (allowed | np.eye(n, dtype=bool)).astype(np.float32), np.eye(n, dtype=bool)
     found = np.where(reached, 0, -1)
     for layer in range(1, n + 1):
         wider = reads @ reached > 0
@@ -182,20 +184,20 @@ def distances(kept: Bools) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Far:
-    """Over all pairs of different blocks: the mean and the largest number of layers, and how many pairs have no way."""
+    """Over all pairs of different blocks: the mean and the largest number of layers, and the number of pairs without a path."""
 
     mean: float
     most: int
-    apart: int
+    n_unreachable: int
 
 
 def far(mask: Mask, parts: Sequence[str]) -> Far:
-    """How far apart blocks are with these parts alone.
+    """Return the distances between blocks with these parts alone.
 
-    >>> far(Mask.of(Shape(1024)), PARTS).most
+    >>> far(Mask.from_shape(Shape(1024)), PARTS).most
     2
     """
-    found = distances(mask.kept(parts))[~np.eye(len(mask.parts["window"]), dtype=bool)]
+    found = distances(mask.union(parts))[~np.eye(len(mask.parts["window"]), dtype=bool)]
     near = found[found > 0]
     return Far(float(near.mean()) if len(near) else 0.0, int(near.max(initial=0)), int((found < 0).sum()))
 
@@ -212,13 +214,13 @@ class Timing:
 def measure(
     n: int, block: int, window: int, n_global: int, n_random: int, seed: int, budget: float = 0.12
 ) -> Timing:
-    """By the clock, and by what the tensors hold; formed step by step both times."""
+    """Measure time and tensor memory of one head, with all pairs and with blocks; both are computed step by step."""
     shape = Shape(n, block, window, n_global, n_random, seed)
     return Timing(n, *attention_costs(shape.layout(), block, WIDTH, budget))
 
 
 def by_block(pattern: NDArray[np.float32], block: int) -> Array:
-    """(query key) weights of tokens as those of blocks: what a block's rows give to each block of keys, on average.
+    """Return (query key) weights of tokens as those of blocks: the weight of a block's rows on each block of keys, on average.
 
     >>> by_block(np.array([[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float32), 2).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -228,8 +230,9 @@ def by_block(pattern: NDArray[np.float32], block: int) -> Array:
     return sums / np.diff(np.append(cuts, len(pattern)))[:, None]
 
 
-def held(pattern: NDArray[np.float32], parts: Mapping[str, Bools]) -> dict[str, float]:
-    """The share of a head's attention on each part, by token masks (query key); what window and global share is the window's."""
+def attention_by_part(pattern: NDArray[np.float32], parts: Mapping[str, Bools]) -> dict[str, float]:
+    """Return the share of a head's attention on each part, by token masks (query key); pairs of both window and global count as
+    window."""
     seen, found = np.zeros(pattern.shape, bool), {}
     for name in PARTS:
         found[name] = float(pattern[parts[name] & ~seen].sum() / len(pattern))

@@ -12,16 +12,16 @@ from viz.course.bert.sparse_attention.params import Params
 
 
 def _grows(shape: Shape) -> float:
-    """How many times as many scores are kept in a text twice as long."""
+    """Return the factor by which the number of allowed scores grows in a text twice as long."""
     before, last = maths.LENGTHS[-2:]
     share = [maths.share(replace(shape, n=n)) for n in (before, last)]
     return maths.score_bytes(last, share[1]) / maths.score_bytes(before, share[0])
 
 
 PARTS_OF_MASK = {
-    "less than a fifth of the pairs of blocks is read": lambda params, data: data.kept().mean() < 0.2,
+    "less than a fifth of the pairs of blocks is read": lambda params, data: data.union().mean() < 0.2,
     "an ordinary row reads w + g + r blocks, a global one all": lambda params, data: (
-        int(np.median(rows := data.kept().sum(1))) == params.window + params.n_global + params.n_random
+        int(np.median(rows := data.union().sum(1))) == params.window + params.n_global + params.n_random
         and rows.max() == params.shape.n_blocks
     ),
 }
@@ -35,13 +35,13 @@ PATH = {
         maths.far(data, PARTS[:2]).most == 2
     ),
     "a window with random blocks makes short paths too": lambda params, data: (
-        (row := maths.far(data, (PARTS[0], PARTS[2]))).most <= 6 and row.apart == 0
+        (row := maths.far(data, (PARTS[0], PARTS[2]))).most <= 6 and row.n_unreachable == 0
     ),
 }
 
 
 def _times() -> dict[int, tuple[bool, bool]]:
-    """At each length of the recorded run: whether blocks are faster, and whether they hold fewer bytes."""
+    """Return for each length of the recorded run whether blocks are faster, and whether they need fewer bytes."""
     rows = clock.recorded()[1]
     return {
         row.n: (row.blocks.seconds < row.full.seconds, row.blocks.nbytes < row.full.nbytes) for row in rows
@@ -57,7 +57,7 @@ CLOCK = {
 
 def _reads(params: Params, _: Mask) -> bool:
     found = read.reading(params.own, params.layer, params.head)
-    return sum(found.held.values()) > 0.999 and found.held["window"] > 0.5
+    return sum(found.attention_by_part.values()) > 0.999 and found.attention_by_part["window"] > 0.5
 
 
 def _same_guesses(params: Params, _: Mask) -> bool:

@@ -1,4 +1,4 @@
-"""A long text through bigbird-mini: where a head looks, in blocks, and what hidden words are worth with either mask."""
+"""A long text through bigbird-mini: the attention of a head by blocks, and predictions of masked words with either mask."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from core.models import Batch
 from core.scoring.cost import with_full_attention
 from core.serving.engine import default
 from core.training.recipes.bigbird_mini import RECIPE
-from viz.course.bert.sparse_attention.maths import by_block, held
+from viz.course.bert.sparse_attention.maths import attention_by_part, by_block
 from viz.labels import shorten
 from viz.widgets import engine_client
 
 MODEL = RECIPE.name
 EVERY = 7
-"""Of so many tokens one is hidden."""
+"""One of this many tokens is masked."""
 
 
 @dataclass(frozen=True, eq=False)
 class Read:
     """One head over the text: `blocks` (query key) its weights by blocks, `allowed` the blocks that it reads.
 
-    names: each block by its first words. held: the share of the attention on each part. given: the text's own tokens
-    where not all of them were read.
+    names: the first words of each block. attention_by_part: the share of the attention on each part. n_tokens: the number of
+    tokens in the text, of which not all may be read.
     """
 
     model: str
     n: int
-    given: int
+    n_tokens: int
     block: int
     blocks: NDArray[np.float64]
     allowed: NDArray[np.bool_]
     names: tuple[str, ...]
-    held: Mapping[str, float]
+    attention_by_part: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Guessed:
-    """Of n hidden tokens: said rightly with the blocks, with all pairs, and the same with both."""
+    """Of n masked tokens: the number predicted correctly with the blocks, with all pairs, and the number of equal predictions."""
 
     n: int
     blocks: int
@@ -58,7 +58,8 @@ def model() -> Model:
 
 
 def fitting(reader: Model, text: str) -> tuple[str, int]:
-    """As much of the text as the model reads at once, and how many tokens the whole has. Raises InputError for no word."""
+    """Return the part of the text that the model reads at once, and the number of tokens of the whole. Raises InputError for no
+    word."""
     encoded, most = reader.tokenizer.encode(text), reader.config.n_ctx - 2
     if not encoded.ids:
         raise InputError("There is no word.", "This step reads a text, and a long one best.", "Paste a text.")
@@ -67,7 +68,7 @@ def fitting(reader: Model, text: str) -> tuple[str, int]:
 
 
 def reading(text: str, layer: int, head: int) -> Read:
-    """One head of one layer over the text."""
+    """Return one head of one layer over the text."""
     key = ("sparse_attention.reading", model().name, text, layer, head)
     return engine_client.submit(
         key, lambda: _reading(text, layer, head), RECIPE.config.n_layers * min(len(text), 5000)
@@ -92,12 +93,12 @@ def _reading(text: str, layer: int, head: int) -> Read:
         by_block(pattern, block),
         allowed,
         tuple(f"{place}: {name}" for place, name in enumerate(names)),
-        held(pattern, parts),
+        attention_by_part(pattern, parts),
     )
 
 
 def guesses(text: str) -> Guessed:
-    """Every seventh token hidden, all at once: who says them with the blocks alone, who with all pairs."""
+    """Mask every seventh token, all at once, and count the right predictions with the blocks alone and with all pairs."""
     key = ("sparse_attention.guesses", model().name, text)
     return engine_client.submit(
         key, lambda: _guesses(text), 2 * RECIPE.config.n_layers * min(len(text), 5000)

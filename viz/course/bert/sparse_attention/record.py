@@ -1,4 +1,4 @@
-"""The run that the page shows first: `python -m viz.course.bert.sparse_attention.record`, on one thread."""
+"""Recording of the timings that the page shows first: `python -m viz.course.bert.sparse_attention.record`, on one thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from core.checkpoints.writing import write_json
 from core.data.home import assets
-from viz.course.bert.sparse_attention.clock import FOLDER, written
+from viz.course.bert.sparse_attention.clock import FOLDER, as_json_rows
 from viz.course.bert.sparse_attention.maths import LENGTHS, Shape, measure
 from viz.course.shared.machine import machine
 
@@ -29,11 +29,11 @@ def main(argv: list[str] | None = None) -> int:
     ]
     opts.folder.mkdir(parents=True, exist_ok=True)
     said = f"w = {shape.window}, g = {shape.n_global}, r = {shape.n_random}, blocks of {shape.block}"
-    held = {"machine": machine(), "mask": said, "timings": written(rows)}
+    held = {"machine": machine(), "mask": said, "timings": as_json_rows(rows)}
     write_json(
         opts.folder / "run.json", {"command": "python -m viz.course.bert.sparse_attention.record", **held}
     )
-    for row in written(rows):
+    for row in as_json_rows(rows):
         print(row)
     return 0
 

@@ -1,4 +1,4 @@
-"""The steps on the mask itself: its parts, what it keeps, and how a word reaches another."""
+"""The steps on the mask itself: its parts, the pairs that it allows, and the path from one word to another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from core.layers.block_sparse import PARTS
 from viz.charts.over_length import over_length
 from viz.course.bert.sparse_attention import charts, maths
-from viz.course.bert.sparse_attention.maths import SHOWN, Mask
+from viz.course.bert.sparse_attention.maths import DRAWN_PARTS, Mask
 from viz.course.bert.sparse_attention.params import NAMES, SLUG, Params
 from viz.course.exhibit import Folds
 from viz.labels import percent
@@ -22,15 +22,15 @@ EQUATION = "bert.sparse"
 
 
 def equation(params: Params, n: int | None = None) -> dict[str, dict[str, str]]:
-    """The equation with the numbers of the mask."""
+    """Return the equation with the numbers of the mask."""
     shape = params.shape if n is None else replace(params.shape, n=n)
     values = {"n": f"{shape.n:,}", "w": f"{shape.window}", "g": f"{shape.n_global}", "r": f"{shape.n_random}"}
     return {EQUATION: {**values, "b": f"{shape.block}"}}
 
 
 def parts(params: Params, data: Mask) -> Folds:
-    """The mask in three colours, or one of its parts."""
-    shape, kept, counts = params.shape, data.kept(), data.counts()
+    """Ask for the share of allowed pairs, then draw the mask in three colours, or one of its parts."""
+    shape, kept, counts = params.shape, data.union(), data.counts()
     total, n_blocks = int(kept.sum()), shape.n_blocks
     known = quiz.predict_share(
         SLUG + "share",
@@ -40,7 +40,7 @@ def parts(params: Params, data: Mask) -> Folds:
         f"{total:,} of {kept.size:,} pairs of blocks: {percent(float(kept.mean()), 2)}. An ordinary row reads "
         f"{int(np.median(kept.sum(1)))} of {n_blocks} blocks, a global one all {n_blocks}.",
     )
-    drawn = {name: data.parts[name] for name in SHOWN[params.shown]}
+    drawn = {name: data.parts[name] for name in DRAWN_PARTS[params.shown]}
     said = ", ".join(f"{name} {counts[name]:,}" for name in PARTS)
     height = exhibit_parts.by_mode(380, 300)
     page_parts.show(
@@ -67,7 +67,7 @@ def parts(params: Params, data: Mask) -> Folds:
 
 
 def share(params: Params, data: Mask) -> Folds:
-    """The scores of a layer over the length: all pairs, and those that are kept."""
+    """Ask for the growth of the scores, then draw their memory over the length: all pairs, and the allowed ones."""
     shape, lengths = params.shape, maths.LENGTHS
     kept = maths.shares(shape, lengths)
     last, before = lengths[-1], lengths[-2]
@@ -135,8 +135,8 @@ def share(params: Params, data: Mask) -> Folds:
 
 
 def path(params: Params, data: Mask) -> Folds:
-    """The shortest way from one place to another, layer by layer."""
-    source, target, allowed = params.source, params.target, SHOWN[params.allowed]
+    """Ask for the number of layers, then draw the shortest path from one position to another, layer by layer."""
+    source, target, allowed = params.source, params.target, DRAWN_PARTS[params.allowed]
     found = maths.way(data, source, target, allowed)
     gap, radius = abs(target - source), params.window // 2
     if source == target:
@@ -184,15 +184,15 @@ def path(params: Params, data: Mask) -> Folds:
     columns = {
         "mean, layers": [f"{row.mean:.2f}" for row in rows.values()],
         "longest, layers": [row.most for row in rows.values()],
-        "pairs without a path": [row.apart for row in rows.values()],
+        "pairs without a path": [row.n_unreachable for row in rows.values()],
     }
     return Folds(
         lambda: pd.DataFrame(columns, index=list(rows)),
-        lambda: {"path": found.path, "distances": maths.distances(data.kept(allowed))},
+        lambda: {"path": found.path, "distances": maths.distances(data.union(allowed))},
         revealed=known,
         equations=equation(params),
     )
 
 
 def _layers(row: maths.Far) -> str:
-    return f"{row.most}" + (f" ({row.apart:,} pairs have no path)" if row.apart else "")
+    return f"{row.most}" + (f" ({row.n_unreachable:,} pairs have no path)" if row.n_unreachable else "")

@@ -1,4 +1,4 @@
-"""The last steps of the exhibit on freezing: how far the body went, and its attention before and after."""
+"""The last steps of the exhibit on freezing: the change of the body's weights, and its attention before and after."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from viz.widgets import controls, exhibit_parts, page_parts
 
 
 def how_far(params: Params, task: read.Task) -> Folds:
-    """How far each part of the body went."""
-    if not task.whole:
+    """Ask which part of the body changed most, then draw the relative change of each."""
+    if not task.is_complete:
         return missing(params)
     went = {way: read.far(task.ways[way]) for way in WAYS}
     names = ["embeddings", *(f"layer {i}" for i in range(len(went[FULL].layers)))]
@@ -71,8 +71,8 @@ def how_far(params: Params, task: read.Task) -> Folds:
 
 
 def attention(params: Params, task: read.Task) -> Folds:
-    """One head over the visitor's text: before, frozen, in full."""
-    if not task.whole:
+    """Ask in how many heads attention changed, then draw one head over the visitor's text: before, frozen, fully fine-tuned."""
+    if not task.is_complete:
         return missing(params)
     first, second = params.texts
     data = read.texts(task, first, second)
@@ -118,7 +118,7 @@ def attention(params: Params, task: read.Task) -> Folds:
         stay = f"weights changed by up to {frozen:.2g}"
     moved = f" Full fine-tuning: a weight of L{data.most[0]}.H{data.most[1]} changed by {change.max():.2f}; "
     page_parts.summary(
-        f"Frozen: {stay}; output “{data.said[FROZEN]}”."
+        f"Frozen: {stay}; output “{data.outputs[FROZEN]}”."
         + (f"{moved}output “{_differing(data)}”." if told else "")
     )
     with st.container(
@@ -141,9 +141,9 @@ def attention(params: Params, task: read.Task) -> Folds:
 
 
 def _differing(data: read.Read) -> str:
-    """What the model that learned in full says; of tags only those that the frozen one does not say, too."""
-    frozen, full = (data.said[way].split(", ") for way in WAYS)
+    """Return the output of the fully fine-tuned model; of tags only those that differ from the frozen one's."""
+    frozen, full = (data.outputs[way].split(", ") for way in WAYS)
     if not len(full) == len(frozen) > 2:
-        return data.said[FULL]
+        return data.outputs[FULL]
     other = [tag for tag, was in zip(full, frozen, strict=True) if tag != was]
-    return ", ".join(other) or data.said[FULL]
+    return ", ".join(other) or data.outputs[FULL]
