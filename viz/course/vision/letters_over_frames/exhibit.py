@@ -10,12 +10,12 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> maths.Heard:
-    """The sound through the speller."""
+    """Run the sound through the speller."""
     return maths.listened(params.text)
 
 
 def thumbnail() -> str:
-    """The weights of the sound that the page opens with."""
+    """Draw the weights of the sound that the page opens with."""
     return thumbs.cells(compute(Params()).weights)
 
 

@@ -19,7 +19,7 @@ ERROR = r"\text{letter error} = \frac{\text{insertions} + \text{deletions} + \te
 
 
 def noise(params: Params, data: maths.Heard) -> Folds:
-    """How many letters are wrong, by how much noise."""
+    """Draw the letter error by the amount of noise."""
     found = engine_client.submit((SLUG, "noise", params.seed), lambda: maths.in_noise(params.seed), 4_000)
     names = [f"noise {noise:g}" if noise else "no noise" for noise in maths.NOISES]
     asked = (
@@ -31,7 +31,7 @@ def noise(params: Params, data: maths.Heard) -> Folds:
 
 
 def length(params: Params, data: maths.Heard) -> Folds:
-    """How many letters are wrong, by how many words are said."""
+    """Draw the letter error by the number of spoken words."""
     found = engine_client.submit((SLUG, "length", params.seed), lambda: maths.in_length(params.seed), 6_000)
     names = [f"{size} word{'s' * (size != 1)}" for size in maths.SIZES]
     asked = (

@@ -65,32 +65,32 @@ class Heard:
 
     @property
     def length(self) -> float:
-        """Of the sound, in seconds."""
+        """Return the length of the sound in seconds."""
         return len(self.wave) / RATE
 
     @property
     def middles(self) -> Array:
-        """The second at the middle of each place."""
+        """Return the time in seconds at the middle of each place."""
         return (np.arange(self.weights.shape[1]) + 0.5) * self.step
 
     @property
     def centres(self) -> Array:
-        """Where each letter looks, in the mean: sum_j a_ij t_j, in seconds (letter,)."""
+        """Return the mean time of each letter's attention: sum_j a_ij t_j, in seconds (letter,)."""
         return self.weights @ self.middles
 
     @property
     def later(self) -> int:
-        """How many letters look later than the letter before."""
+        """Count the letters with a later mean time than the letter before."""
         return int((np.diff(self.centres) > 0).sum())
 
     def share(self, letter: int, stretch: Stretch) -> float:
-        """The weight of a letter on the places whose middle lies in a stretch."""
+        """Return the weight of a letter on the places whose middle is in a stretch."""
         inside = (self.middles >= stretch.begin) & (self.middles < stretch.end)
         return float(self.weights[letter, inside].sum())
 
 
 def spoken(words: str, voice: str, speed: float, noise: float, seed: int) -> str:
-    """The text of a sound: what is typed, and the settings; what the words themselves set stands.
+    """Return the text of a sound: the typed words and the settings; settings inside the words take precedence.
 
     >>> spoken("4 7", "Linda", 1.0, 0.0, 0), spoken("4 7 speed=2", "Annie", 1.5, 0.1, 3)
     ('4 7 voice=Linda', '4 7 speed=2 noise=0.1 seed=3')
@@ -103,7 +103,7 @@ def spoken(words: str, voice: str, speed: float, noise: float, seed: int) -> str
 
 
 def listened(text: str) -> Heard:
-    """The sound that a text describes, through the speller. Raises InputError for a text that describes none."""
+    """Run the sound that a text describes through the speller. Raises InputError for a text that describes none."""
     model = core.serving.engine.default().open(MODEL)
     run = model.run(text, keep=("*.pattern",))
     wanted = read(text)
@@ -118,7 +118,7 @@ def listened(text: str) -> Heard:
 
 @torch.inference_mode()
 def recorded(samples: Wave, rate: int) -> Heard:
-    """A recording through the speller, made as loud as its clips.
+    """Run a recording through the speller, scaled to the loudness of its clips.
 
     Raises InputError for silence, and for what is longer than the model reads.
     """
@@ -158,7 +158,7 @@ def _writing(batch: Any, given: torch.Tensor) -> Any:
 
 
 def levels(text: str) -> dict[str, tuple[int, int]]:
-    """The shape (states, numbers) of the frames and of each level of the pyramid above them, in a run."""
+    """Return the shape (states, numbers) of the frames and of each level of the pyramid above them, in a run."""
     model = core.serving.engine.default().open(MODEL)
     run = model.run(text, keep=("encoder.frames", "encoder.layer.*.hidden"))
     found = {"frames": run.trace["encoder.frames"].shape}
@@ -177,12 +177,12 @@ class Errors:
 
 
 def in_noise(seed: int) -> Errors:
-    """Sounds drawn with this number, in each loudness of `NOISES` the same."""
+    """Measure the letter error of sounds sampled with this seed, the same ones with each noise of `NOISES`."""
     return _errors([replace(item, noise=noise) for item in _fresh(seed, SAID, EACH)] for noise in NOISES)
 
 
 def in_length(seed: int) -> Errors:
-    """Sounds drawn with this number, of each number of words of `SIZES`."""
+    """Measure the letter error of sounds sampled with this seed, for each number of words of `SIZES`."""
     return _errors(_fresh(seed, size, max(2, EACH // size)) for size in SIZES)
 
 
@@ -224,7 +224,7 @@ def on_own_word(found: Heard) -> float:
 
 
 def slope(one: Heard, other: Heard) -> float | None:
-    """By how much later a letter looks in the other sound, as a factor: the least-squares line through the centres.
+    """Return the factor by which mean times are later in the other sound: the slope of the least-squares line through the centres.
 
     None where the two were not written alike, or have too few letters for a line.
     """
@@ -234,10 +234,10 @@ def slope(one: Heard, other: Heard) -> float | None:
 
 
 def frames(n_places: int, n_frames: int) -> int:
-    """Frames that are in so many places."""
+    """Return the number of frames in so many places."""
     return n_places * n_frames
 
 
 def hop() -> float:
-    """Seconds from one frame to the next."""
+    """Return the seconds from one frame to the next."""
     return HOP / RATE

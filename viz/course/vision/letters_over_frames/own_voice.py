@@ -21,7 +21,7 @@ MOST = 20_000_000
 
 
 def samples(data: bytes) -> tuple[Wave, int]:
-    """The sound of a WAV file with 16 bits a sample, all channels mixed, and its samples a second.
+    """Read the sound of a WAV file with 16 bits per sample, all channels mixed, and its samples per second.
 
     Raises InputError for a file that is none, is damaged or too large.
     """
@@ -50,7 +50,7 @@ def samples(data: bytes) -> tuple[Wave, int]:
 
 
 def show(key: str) -> None:
-    """The recorder, what was written, and where it looked. Nothing is kept."""
+    """Draw the recorder, the output of the speller and its attention weights. Nothing is stored."""
     st.text(
         f"The model was trained on a synthesiser, {len(WORDS)} words in all. Expect mistakes with a real voice: check whether "
         "the weights still move along the sound. The recording goes to this app, is not stored, and is gone with the page."

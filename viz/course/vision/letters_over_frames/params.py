@@ -33,10 +33,10 @@ class Params(Knobs):
 
     @property
     def text(self) -> str:
-        """The sound as a text. Raises InputError for words that have no clip."""
+        """Return the sound as a text. Raises InputError for words that have no clip."""
         return spoken(self.own, self.voice, self.speed, self.noise, self.seed)
 
     @property
     def other(self) -> str:
-        """The same at the other speed."""
+        """Return the same sound at the other speed."""
         return spoken(self.own, self.voice, self.rate, self.noise, self.seed)

@@ -21,7 +21,7 @@ PAUSE = "a pause"
 
 
 def guess(params: Params, data: Heard) -> Folds:
-    """At which part of the sound does it look for one letter?"""
+    """Ask for the part of the sound with the largest weight of one letter."""
     row = asked_letter(data)
     names = distinct([word.name for word in data.words])
     shares = {name: data.share(row, word) for name, word in zip(names, data.words, strict=True)}
@@ -75,7 +75,7 @@ def diagonal(params: Params, data: Heard) -> Folds:
 
 
 def stretch(params: Params, data: Heard) -> Folds:
-    """The same words slower or faster: the weights follow."""
+    """Draw the same words slower or faster: the weights follow."""
     other = engine_client.submit(
         (SLUG, params.other), lambda: maths.listened(params.other), 60 * len(params.own)
     )
@@ -122,7 +122,7 @@ def stretch(params: Params, data: Heard) -> Folds:
 
 
 def pyramid(params: Params, data: Heard) -> Folds:
-    """How few states are left to look at."""
+    """Draw the pyramid of the encoder, and the few states that remain for attention."""
     shapes = engine_client.submit(
         (SLUG, "levels", params.text), lambda: maths.levels(params.text), 60 * len(params.own)
     )
@@ -164,14 +164,14 @@ def pyramid(params: Params, data: Heard) -> Folds:
 
 
 def asked_letter(data: Heard) -> int:
-    """The row that is asked about: the first letter of the second word that was written, else the second letter."""
+    """Return the row of the question: the first letter of the second word in the output, else the second letter."""
     if " " in data.letters[:-1]:
         return min(data.letters.index(" ") + 1, len(data.letters) - 1)
     return min(1, len(data.letters) - 1)
 
 
 def _resting(data: Heard) -> str:
-    """How many letters have most of their weight outside all words."""
+    """Describe the letters that have most of their weight outside all words."""
     inside = np.array([sum(data.share(i, word) for word in data.words) for i in range(len(data.letters))])
     resting = [visible(data.letters[i]) for i in np.flatnonzero(inside[:-1] < 0.5)]
     if not resting:
@@ -189,7 +189,7 @@ def _draw(data: Heard, key: str, **how: Any) -> None:
 
 
 def _hear(data: Heard, key: str) -> None:
-    """The sound itself; before a room the picture has its place."""
+    """Draw the player of the sound; in present mode the picture takes its place."""
     if not exhibit_parts.presenting():
         st.audio(data.wave, sample_rate=RATE)
 
@@ -203,7 +203,7 @@ def _spelled(data: Heard) -> str:
 def _folds(
     data: Heard, row: int, code: Mapping[str, Any], *, known: bool = True, latex: tuple[str, ...] = ()
 ) -> Folds:
-    """The table of weights, the arrays, and the weighted sums of one letter."""
+    """Return the table of weights, the arrays, and the weighted sums of one letter."""
     letters, weights = distinct(data.letters), data.weights
     seconds = [f"{place * data.step:.2f} s" for place in range(weights.shape[1])]
     most = int(weights[row].argmax())
@@ -236,5 +236,5 @@ def _folds(
 
 
 def _set(name: str) -> str:
-    """A letter inside LaTeX."""
+    """Return a letter for LaTeX."""
     return name if name.isalnum() and name.isascii() else r"\ "

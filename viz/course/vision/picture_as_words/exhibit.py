@@ -11,12 +11,12 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> maths.Seen:
-    """The doodle through the Vision Transformer."""
+    """Run the doodle through the Vision Transformer."""
     return maths.seen(params.own)
 
 
 def thumbnail() -> str:
-    """The class token's look on the doodle that the page opens with, the mean of the last layer's heads."""
+    """Draw the class token's attention on the opening doodle, the mean of the last layer's heads."""
     found = compute(Params())
     return thumbs.cells(found.looks(Params().layer, maths.MEAN)[0, 1:].reshape(7, 7))
 

@@ -36,7 +36,7 @@ class Seen:
 
     @property
     def best(self) -> str:
-        """The class with the highest score."""
+        """Return the class with the highest score."""
         return self.classes[int(self.chances.argmax())]
 
     def on_ink(self, layer: int) -> float:
@@ -44,14 +44,14 @@ class Seen:
         return float(self.looks(layer, MEAN)[0, 1:][inked(self.pixels)].sum())
 
     def looks(self, layer: int, head: str) -> Array:
-        """The weights (query, key) of a head of a layer by its number, of their mean, or of the rollout up to this layer."""
+        """Return the weights (query, key) of a head of a layer by its number, of their mean, or of the rollout up to this layer."""
         if head == ROLLOUT:
             return self.rolled[layer]
         return self.weights[layer].mean(0) if head == MEAN else self.weights[layer, int(head)]
 
 
 def seen(text: str) -> Seen:
-    """The run of vit-doodles on a doodle's text."""
+    """Run vit-doodles on a doodle's text."""
     model = core.serving.engine.default().open(MODEL)
     run = model.run(text, keep=("*.pattern", "classes"))
     weights = run.attention("self").weights
@@ -62,7 +62,7 @@ def seen(text: str) -> Seen:
 
 
 def cut(pixels: Array, size: int) -> list[Array]:
-    """The patches of a picture, row by row, each (size, size).
+    """Cut a picture into patches, row by row, each (size, size).
 
     >>> [part.tolist() for part in cut(np.array([[1, 2], [3, 4]], dtype=np.uint8), 1)]
     [[[1]], [[2]], [[3]], [[4]]]
@@ -77,7 +77,7 @@ def inked(pixels: Array) -> Array:
 
 
 def n_tokens(side: int, patch: int) -> int:
-    """Patches of a square picture, and one for the class token.
+    """Count the patches of a square picture, and one for the class token.
 
     >>> n_tokens(224, 16), n_tokens(28, 4)
     (197, 50)
@@ -101,7 +101,7 @@ class Filled:
 
 
 def filled(text: str, share: float, draw: int) -> Filled:
-    """The run of mae-doodles where a share of the patches, by a draw, is hidden."""
+    """Run mae-doodles with a share of the patches hidden, sampled with the seed `draw`."""
     model = core.serving.engine.default().open(FILLER)
     config = model.config
     n, grid = config.n_ctx - 1, (config.side, config.side)
@@ -124,6 +124,6 @@ def filled(text: str, share: float, draw: int) -> Filled:
 
 
 def _whole(rows: Array, grid: tuple[int, int]) -> Array:
-    """Patches as a picture (row column) with values from 0 to 1."""
+    """Join patches to a picture (row column) with values from 0 to 1."""
     found = patches.from_patches(torch.from_numpy(np.ascontiguousarray(rows)), grid)[0].numpy()
     return (found + 1) / 2

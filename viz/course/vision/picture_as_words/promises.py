@@ -8,7 +8,7 @@ from viz.course.vision.picture_as_words.params import LAYERS, Params
 
 
 def filled_is_nearer(params: Params, data: Seen) -> bool:
-    """Whether the decoder misses the hidden pixels by at most two thirds of the squared error of the mean patch."""
+    """Return whether the decoder misses the hidden pixels by at most two thirds of the squared error of the mean patch."""
     found = maths.filled(params.own, params.share / 100, params.draw)
     return len(found.hidden) == 36 and found.error <= 2 / 3 * found.of_mean
 

@@ -23,7 +23,7 @@ LARGE, BIG = 224, 16
 
 
 def words(params: Params, data: Seen) -> Folds:
-    """How many tokens is a picture?"""
+    """Ask for the number of tokens of a picture, and draw its patches."""
     n, side = maths.n_tokens(SIDE, params.patch), SIDE // params.patch
     large = maths.n_tokens(LARGE, BIG)
     known = exhibit_parts.predict_number(
@@ -83,7 +83,7 @@ def words(params: Params, data: Seen) -> Folds:
 
 
 def looks(params: Params, data: Seen) -> Folds:
-    """How much of the class token's attention falls on lines, and which class comes out."""
+    """Draw the class token's attention; ask for its share on lines, and show the predicted class."""
     inked = maths.inked(data.pixels)
     n_inked, attended = int(inked.sum()), data.on_ink(LAYERS - 1)
     known = exhibit_parts.predict_share(

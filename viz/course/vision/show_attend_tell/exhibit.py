@@ -10,12 +10,12 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> maths.Told:
-    """The caption of the scene, softly attended."""
+    """Caption the scene with soft attention."""
     return maths.told(params.text)
 
 
 def thumbnail() -> str:
-    """The weights of the last noun of the caption that the page opens with."""
+    """Draw the weights of the last noun of the opening caption."""
     data = compute(Params())
     row = max(data.nouns, default=0)
     return thumbs.cells(data.weights[row].reshape(5, 5))

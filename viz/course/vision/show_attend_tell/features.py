@@ -44,13 +44,13 @@ class Features:
 
     @property
     def responding(self) -> Array:
-        """Numbers of the filters that respond anywhere, the strongest first."""
+        """Return the indices of the filters that respond anywhere, the strongest first."""
         most = self.maps.max(axis=(1, 2))
         return np.argsort(-most, kind="stable")[: int((most > 0).sum())]
 
     @property
     def strongest(self) -> Array:
-        """Numbers of the units of the second layer, the strongest response in this scene first."""
+        """Return the indices of the units of the second layer, the strongest response in this scene first."""
         return np.argsort(-self.units.max(axis=0), kind="stable")
 
 
@@ -80,7 +80,7 @@ SHARES = ("fewer than a third", "between one and two thirds", "more than two thi
 
 
 def as_colours(weights: Array) -> Array:
-    """Weights as colours from 0 to 1, grey for 0.
+    """Convert weights to colours from 0 to 1, grey for 0.
 
     >>> as_colours(np.array([[[0.0, -2.0, 1.0]]])).tolist()
     [[[0.5, 0.0, 0.75]]]
@@ -90,7 +90,7 @@ def as_colours(weights: Array) -> Array:
 
 
 def draw(params: Params, data: Told) -> Folds:
-    """Filters of the first layer, where they respond, and patterns of the second layer."""
+    """Draw filters of the first layer, their responses, and patterns of the second layer."""
     found = features(params.text)
     n, active = len(found.low), found.responding
     known = exhibit_parts.predict(

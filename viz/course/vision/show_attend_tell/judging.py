@@ -65,7 +65,7 @@ def judge(params: Params, _: object) -> Folds:
 
 
 def printed(params: Params, _: object) -> Folds:
-    """A caption that the slides print: as right, or as a mistake?"""
+    """Ask whether a caption of the slides is printed as right or as a mistake."""
     texts = [(text, kind) for kind in OURS for text in PRINTED[kind]]
     text, kind = texts[int(np.random.default_rng((5, params.judge)).integers(len(texts)))]
     known = exhibit_parts.predict(

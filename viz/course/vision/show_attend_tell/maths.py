@@ -76,7 +76,7 @@ class Told:
 
     @property
     def truth(self) -> str | None:
-        """The sentence of the grammar, None where it has none."""
+        """Return the sentence of the grammar, None where it has none."""
         return caption(self.scene)
 
     @cached_property
@@ -85,13 +85,13 @@ class Told:
 
     @cached_property
     def names(self) -> list[str]:
-        """Each cell by what stands there."""
+        """Return a name for each cell, by the thing in it."""
         there = {thing.cell(): thing.name for thing in self.scene}
         return [f"{there.get(cell, 'empty')} at {cell % GRID},{cell // GRID}" for cell in range(GRID**2)]
 
     @cached_property
     def nouns(self) -> dict[int, list[Thing]]:
-        """The words that name things of the scene, by their place."""
+        """Return the words that name things of the scene, by their position."""
         found = named_things(self.scene, self.words)
         return {place: group for place, group in enumerate(found) if group is not None}
 
@@ -104,23 +104,25 @@ class Told:
 
     @property
     def telling(self) -> int:
-        """The word whose look tells most: of the one that says how the groups stand, which no training was told of, else the last noun."""
+        """Return the position of the example word: the one on the relation of the groups, which no training supervised, else the last
+        noun.
+        """
         ways = {way.split()[0] for way in RELATIONS}
         relating = [place for place, word in enumerate(self.words) if word in ways]
         return relating[0] if relating else max(self.nouns, default=min(1, len(self.words) - 1))
 
     def on(self, word: int, things: list[Thing]) -> float:
-        """The share of a word's weight that lies on these things."""
+        """Return the share of a word's weight on these things."""
         return float(self.weights[word, [thing.cell() for thing in things]].sum())
 
 
 def bytes_of(scene: Scene) -> NDArray[np.uint8]:
-    """The picture in whole numbers from 0 to 255."""
+    """Return the picture in whole numbers from 0 to 255."""
     return np.round(picture(scene) * 255).astype(np.uint8)
 
 
 def told(text: str, seed: int | None = None) -> Told:
-    """The captioner's sentence of a written scene: soft, or with a `seed` hard. Raises InputError for what is no scene.
+    """Caption a written scene: with soft attention, or with hard attention by a `seed`. Raises InputError for a text that is no scene.
 
     >>> found = told("red cat 1,0")
     >>> found.weights.shape[1], len(found.words) == len(found.gates)
@@ -141,14 +143,14 @@ def told(text: str, seed: int | None = None) -> Told:
 
 
 def hard(text: str) -> Counter[str]:
-    """The sentences of so many draws, and how often each was written."""
+    """Count the sentences of `N_DRAWS` samples with hard attention."""
     model = core.serving.engine.default().open(MODEL)
     runs = model.run_many([text] * N_DRAWS, keep=(), edits=[Sampled(PATTERN, seed=0)])
     return Counter(" ".join(run.tokens[1:]) for run in runs)
 
 
 def scene_of(number: int) -> str:
-    """A drawn scene by its number; of a combination that no training has.
+    """Return a sampled scene by its number, of a combination that no training has.
 
     >>> scene_of(3) == scene_of(3), bool(read(scene_of(4)))
     (True, True)
@@ -157,7 +159,9 @@ def scene_of(number: int) -> str:
 
 
 def judged(number: int) -> tuple[int, list[tuple[Scene, str, bool]]]:
-    """Of so many drawn scenes, half of them with a thing in a new colour: how many captions are right, and each with its own."""
+    """Caption sampled scenes, half of them with a thing in a new colour: return the number of right captions, and each scene with its
+    own.
+    """
     rng = np.random.default_rng((11, number))
     scenes = [drawn_scene(rng, "test", unseen=bool(i % 2)) for i in range(N_SCENES)]
     said, _ = captions_of(core.serving.engine.default().open(MODEL), scenes)
@@ -166,7 +170,7 @@ def judged(number: int) -> tuple[int, list[tuple[Scene, str, bool]]]:
 
 
 def placed(text: str, name: str, cell: int) -> str:
-    """The scene with this thing in a cell; with what stands there taken away where it is the same.
+    """Put a thing into a cell of the scene; remove it if the same thing is there.
 
     >>> placed("red cat 1,0", "blue house", 6), placed("red cat 1,0; blue house 1,1", "red cat", 1)
     ('red cat 1,0; blue house 1,1', 'blue house 1,1')

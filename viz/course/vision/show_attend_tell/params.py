@@ -38,7 +38,7 @@ class Params(Knobs):
 
     @property
     def text(self) -> str:
-        """The scene that is shown. Raises InputError where it cannot be read."""
+        """Return the displayed scene. Raises InputError where it cannot be read."""
         found = self.own.strip() or scene_of(self.draw)
         read(found)
         return found

@@ -19,19 +19,19 @@ def _hard(text: str) -> Counter[str]:
 
 
 def hard_differs(params: Params, data: Told) -> bool:
-    """Whether the samples of hard attention give the soft caption sometimes, and at least two others."""
+    """Return whether the samples of hard attention give the soft caption sometimes, and at least two others."""
     found = _hard(params.text)
     return 0 < found[data.said] < maths.N_DRAWS and len(found) >= 3
 
 
 def sampling_follows_the_spread(params: Params, data: Told) -> bool:
-    """Whether the samples of hard attention give the soft caption where the weights of each word lie on like things."""
+    """Return whether the samples of hard attention include the soft caption."""
     found = _hard(params.text)
     return found[data.said] > 0 and sum(found.values()) == maths.N_DRAWS
 
 
 def most_are_right(params: Params, _: object) -> bool:
-    """Whether at least MANY of the scenes get the caption of the grammar, and some do not."""
+    """Return whether at least MANY of the scenes get the caption of the grammar, and some do not."""
     right, rows = maths.judged(params.judge)
     return MANY <= right / len(rows) < 1
 

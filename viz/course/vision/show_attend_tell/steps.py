@@ -25,7 +25,7 @@ EMPTY = "empty cells"
 
 
 def guess(params: Params, data: Told) -> Folds:
-    """On which things does the weight of one word lie?"""
+    """Ask for the things on which one word has most of its weight."""
     row = data.telling
     shares = {_named(group): data.on(row, group) for group in groups(data.scene)}
     shares[EMPTY] = max(0.0, 1 - sum(shares.values()))
@@ -58,7 +58,7 @@ def guess(params: Params, data: Told) -> Folds:
 
 
 def words(params: Params, data: Told) -> Folds:
-    """All words, and a board on which things are placed."""
+    """Draw all words, and a board on which things are placed."""
     _look(data, f"{SLUG}.words", data.telling)
     page_parts.summary(_judged(data) + " " + _looks(data))
     if not exhibit_parts.presenting():
@@ -69,7 +69,7 @@ def words(params: Params, data: Told) -> Folds:
 
 
 def gates(params: Params, data: Told) -> Folds:
-    """What the slides print beside each word, and the same of this run."""
+    """Draw the numbers that the slides print beside each word, and those of this run."""
     names = distinct([visible(word) for word in data.words])
     largest = data.weights.max(axis=1)
     options = (
@@ -121,7 +121,7 @@ def gates(params: Params, data: Told) -> Folds:
 
 
 def hard(params: Params, data: Told) -> Folds:
-    """One drawn cell a word in place of the mean of all."""
+    """Draw hard attention: one sampled cell per word in place of the mean of all."""
     found = engine_client.submit((SLUG, "hard", params.text), lambda: maths.hard(params.text), 40_000)
     one = engine_client.submit(
         (SLUG, "one", params.text, params.cells), lambda: maths.told(params.text, params.cells), 5_000
@@ -163,7 +163,7 @@ def hard(params: Params, data: Told) -> Folds:
 
 
 def _look(data: Told, key: str, row: int) -> None:
-    """The picture under its weights, a small one for each word."""
+    """Draw the picture under its weights, a small one for each word."""
     picture_view(
         data.pixels,
         data.weights,
@@ -199,7 +199,7 @@ def _named(group: list[Any]) -> str:
 
 
 def _judged(data: Told) -> str:
-    """What was written, and whether the grammar says so."""
+    """Describe the caption, and whether it is the sentence of the grammar."""
     if data.truth is None:
         return f"Output: “{data.said}” The grammar has no sentence for this scene: it has at most two groups, with different centres, of up to three things alike."
     return f"Output: “{data.said}” " + (
@@ -210,7 +210,7 @@ def _judged(data: Told) -> str:
 
 
 def _looks(data: Told) -> str:
-    """How much of the weight of the telling word, and of each noun, lies on things."""
+    """Describe the share of weight on things, of the example word and of each noun."""
     looks = {
         data.telling: max(groups(data.scene), key=lambda group: data.on(data.telling, group))
     } | data.nouns
@@ -222,7 +222,7 @@ def _looks(data: Told) -> str:
 
 
 def _folds(params: Params, data: Told, row: int, *, known: bool = True, latex: tuple[str, ...] = ()) -> Folds:
-    """The table of weights with gates, the arrays, and the softmax and weighted mean of one word."""
+    """Return the table of weights with gates, the arrays, and the softmax and weighted mean of one word."""
     rows = distinct([visible(word) for word in data.words])
     top = int(data.weights[row].argmax())
 
