@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pandas as pd
-from drawn_layers import layer
+from drawn_layers import all_rows, drawn_rows, layer
 
-from viz import theme
+from viz import number_text, theme
 from viz.charts import marks
 from viz.labels import percent
 
@@ -44,6 +44,37 @@ def test_lines_have_a_dot_at_each_number() -> None:
     colour = chart["encoding"]["color"]["scale"]
     assert colour["range"] == [theme.CATEGORICAL[2], theme.CATEGORICAL[0]]
     assert not marks.lines(pd.DataFrame({"": {}})).to_dict()["data"]["values"]
+
+
+def test_covered_lines_are_axes_and_rules_alone() -> None:
+    table = pd.DataFrame({"a": [12.5, 987.0], "b": [456.0, 321.0]}, [10, 1000])
+    hidden = marks.lines(
+        table, scales=("log", "log"), overlay=marks.rules({"n = 99": 99}), covered=True, legend=False
+    )
+    assert drawn_rows(hidden, mark="line") == [] and {"x": 99} in all_rows(hidden, mark="rule")
+    assert not any(digits in json.dumps(hidden.to_dict()) for digits in ("12.5", "987", "456", "321"))
+    edges = hidden.to_dict()["encoding"]["x"]["scale"]["domain"]
+    assert edges[0] <= 10 and edges[1] >= 1000
+
+
+def test_names_at_the_ends_of_lines_are_apart_and_powers_of_ten_have_names() -> None:
+    table = pd.DataFrame({"one": [1.0, 1e5], "other": [2.0, 1.01e5]}, [1, 8])
+    chart = marks.lines(
+        table, form=number_text.decade, dashed=["other"], scales=("log2", "log"), legend=False, height=275
+    )
+    first, second = drawn_rows(chart, "text")
+    assert [first["text"], second["text"]] == [["one"], ["other"]] and second["y"] > 2 * first["y"]
+    axis = chart.to_dict()["encoding"]["y"]["axis"]
+    assert axis["values"] == [10.0**power for power in range(6)] and "10,000" in axis["labelExpr"]
+    assert layer(chart, mark="line")["encoding"]["strokeDash"]["scale"]["range"] == [[1, 0], [6, 4]]
+
+
+def test_a_row_of_cells_is_framed_and_bars_have_colours_of_their_own() -> None:
+    chart = marks.cells(pd.DataFrame([[0.1], [0.2]]), highlighted=(1, None), notes=["a", "b"])
+    assert drawn_rows(chart, mark="rect", without=["value"]) == [{"place": 1}]
+    assert [cell["note"] for cell in drawn_rows(chart, "value")] == ["a", "b"]
+    bars = marks.bars(pd.Series([1.0, 2.0]), hues=[theme.HEADS[1], 1])
+    assert [bar["colour"] for bar in drawn_rows(bars, mark="bar")] == [theme.HEADS[1], theme.CATEGORICAL[1]]
 
 
 def test_cells_are_pale_dark_covered_or_without_a_number() -> None:

@@ -17,18 +17,24 @@ import numpy as np
 import pandas as pd
 
 from viz import theme
+from viz.charts.curves import spread_labels
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import percent, phrase
 from viz.number_text import true_minus
 
 COVER = "?"
+END_LETTERS = 15
+"""Letters of a line's name in one line beside its end."""
+NARROW = "width < 400"
+"""Where there is no room beside the ends of lines: names are above them."""
 MANY = 40
 """Numbers of a line from which on it has no dots."""
 LETTERS = 24
 """Letters of a name in one line: a phone has no room for more beside the bars."""
 SIDES = (("align", "'right'", "'left'"), ("dx", "-5", "5"))
 """The place of a label at the end of a bar below 0, and of one above."""
+Array = np.ndarray[Any, np.dtype[Any]]
 Scale = Literal["linear", "log", "log2", "symlog"]
 """Symlog has a place for 0, too: that of a number is log(1 + number)."""
 Labels = str | Callable[[float], str] | Sequence[str]
@@ -41,7 +47,7 @@ def bars(
     labels: Labels = "{:,}",
     *,
     title: str = "",
-    hues: Sequence[int] = (),
+    hues: Sequence[int | str] = (),
     highlighted: Collection[str] = (),
     end: float | None = None,
     level: float | None = None,
@@ -52,7 +58,7 @@ def bars(
 ) -> vega.Layers:
     """Return horizontal bars from 0 with their names at the left and a label at the end of each; of a table each row is a group, each column a colour.
 
-    A value that is not a number is covered. hues: the colour of each row by number, else a second one below 0. highlighted: the names of rows,
+    A value that is not a number is covered. hues: the colour of each row, or its number, else a second one below 0. highlighted: the names of rows,
     or of columns, before a pale background.
     end: the end of the scale, else the largest value. level: a dashed line. stacked: the bars of a row one after the other, their sum at the end.
     background: bands of `spans`. row: the pixels of a row.
@@ -68,7 +74,8 @@ def bars(
     rows = _bar_rows(values, groups, labels, covered)
     front = [place for place, name in enumerate(values.index) if name in highlighted]
     for bar in [] if groups else rows:
-        hue = theme.CATEGORICAL[hues[bar["place"]] if hues else int(bar["value"] < 0)]
+        hue = hues[bar["place"]] if hues else int(bar["value"] < 0)
+        hue = hue if isinstance(hue, str) else theme.CATEGORICAL[hue]
         bar["colour"] = theme.SEQUENTIAL[3] if front and bar["place"] not in front else hue
     n = max(1, len(groups))
     totals = _bar_rows(pd.DataFrame(values).sum(axis=1), [], labels, covered) if stacked else []
@@ -145,13 +152,14 @@ def columns(
     form: str = ",~r",
     ends: tuple[float, float] | None = None,
     level: float | None = None,
+    hues: Sequence[int] = (),
     covered: bool = False,
     height: float = 260,
 ) -> vega.Layers:
     """Return a group of vertical bars from 0 for each row, with a bar for each column and a label above it where there is room.
 
     A value that is not a number is covered. x: the title of the rows. form: the format of the axis. ends: those of the axis, else the largest
-    value. level: a dashed line.
+    value. level: a dashed line. hues: the colour of each column by number.
 
     >>> [bar["label"] for bar in columns(pd.DataFrame({"a": [0.5, None]}, ["1", "2"]), "{:.1f}").to_dict()["data"]["values"]]
     ['0.5', '?']
@@ -167,7 +175,7 @@ def columns(
         opacity=alt.expr(f"width < {wide * len(rows)} && datum.label != '{COVER}' ? 0 : 1"),
     )
     layers = [
-        vega.Chart().mark_bar().encode(color=_group_colours(groups), tooltip=_tooltip(groups)),
+        vega.Chart().mark_bar().encode(color=_group_colours(groups, hues), tooltip=_tooltip(groups)),
         text.encode(text="label:N"),
     ]
     if level is not None:
@@ -194,28 +202,35 @@ def lines(
     *,
     x: str = "steps",
     title: str = "",
-    form: str = ",~r",
+    form: str | Callable[[int], str] = ",~r",
     ends: tuple[float, float] | None = None,
+    end: float | None = None,
     level: float | None = None,
     hues: Sequence[int] = (),
     highlighted: Collection[str] = (),
+    dashed: Collection[str] = (),
     scales: tuple[Scale, Scale] = ("linear", "linear"),
     overlay: Sequence[alt.Chart] = (),
+    covered: bool = False,
+    legend: bool = True,
     height: float = 260,
 ) -> vega.Layers:
     """Return a line for each column over the numbers or the names in the index, with a dot at each number that the column has, and a label at it.
 
-    A question mark covers rows without a number. x: the title of the index. form: the format of the values. ends: the least and the largest value of
-    the axis, else from 0. level: a dashed line. hues: the colour of each column by number. highlighted: the names of columns before thin pale lines.
-    scales: those of both axes. overlay: layers of `rules` or `labels`.
+    A question mark covers rows without a number. x: the title of the index. form: the format of the values, or a function that names a power of ten.
+    ends: the least and the largest value of the axis, else from 0. end: that of the index, else its last. level: a dashed line. hues: the colour of each
+    column by number. highlighted: the names of columns before thin pale lines. dashed: those of dashed lines. scales: those of both axes. overlay: layers
+    of `rules` or `labels`. covered: the axes and the overlay alone. Without a `legend` names are at the ends of lines.
 
     >>> chart = lines(pd.DataFrame({"loss": [4.0, None], "own": [None, 2.0]}, [0, 10])).to_dict()
     >>> [(dot["line"], dot["x"], dot["y"]) for dot in chart["data"]["values"]]
     [('loss', 0, 4.0), ('own', 10, 2.0)]
     """
-    columns, share = [phrase(str(name)) for name in table.columns], form.endswith("%")
+    columns, share = [phrase(str(name)) for name in table.columns], str(form).endswith("%")
     pale = {phrase(str(name)) for name in table.columns if highlighted and name not in highlighted}
     numbers, n = table.to_numpy(float, na_value=math.nan), len(table)
+    if covered:
+        numbers = np.full_like(numbers, math.nan)
     texts = _labels(table, labels or "")
     names = [phrase(str(name).replace("\n", " ")) for name in table.index]
     at = None if pd.api.types.is_numeric_dtype(table.index) else list(range(n))
@@ -236,22 +251,35 @@ def lines(
                 }
             rows.append(dot)
     bare: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 6, "tickCount": 5}
-    up = vega.exact_scale(*ends) if ends else _scale(scales[1])
-    ticks: dict[str, Any] = {}
-    if scales[0] == "symlog":
-        ticks["values"] = [0, *(10**power for power in range(9) if 10**power <= max(places, default=0))]
-    axis = alt.Axis(format=",~r", grid=False, **bare | ticks)
-    across = alt.X("x:Q", title=x or None, scale=_scale(scales[0]), axis=axis)
+    there = numbers[~np.isnan(numbers)].tolist()
+    height_scale, ticks = _scale(scales[1], there, form, ends)
+    up = alt.Y("y:Q", title=None, scale=height_scale, axis=alt.Axis(**bare | ticks))
     if at:
-        axis = _column_axis(table.index, values=at)
-        across = across.scale(vega.exact_scale(-0.4, n - 0.6)).axis(axis)
+        scale, axis = vega.exact_scale(-0.4, n - 0.6), _column_axis(table.index, values=at)
+    else:
+        to_end = (
+            (min([0, *places]), max(places, default=1) if end is None else end)
+            if covered or end is not None
+            else None
+        )
+        scale, ticks = _scale(scales[0], places, ",~r", to_end)
+        axis = alt.Axis(grid=False, **bare | ticks)
+    if not legend:
+        letters = max((len(part) for name in columns for part in wrap(name, END_LETTERS)), default=0)
+        scale.range = [0, alt.ExprRef(f"{NARROW} ? width : width - {9 * letters}")]
+    across = alt.X("x:Q", title=x or None, scale=scale, axis=axis)
     told = vega.tooltip(
         ("line:N", " "),
         ("name:N", x or "  ") if at else ("x:Q", x, ","),
         ("y:Q", title or "   ", ".1%" if share else ",.4~g"),
     )
     line, strong = vega.Chart().mark_line(strokeWidth=3 if pale else 2), "!datum.pale"
-    layers = [
+    if dashed:
+        dashes = alt.Scale(
+            domain=columns, range=[[6, 4] if name in dashed else [1, 0] for name in table.columns]
+        )
+        line = line.encode(strokeDash=alt.StrokeDash("line:N", scale=dashes, legend=None))
+    layers: list[alt.Chart] = [
         *(
             [line.transform_filter("datum.pale").encode(strokeWidth=alt.value(1), opacity=alt.value(0.3))]
             if pale
@@ -271,18 +299,42 @@ def lines(
     if level is not None:
         rule = vega.rows([{"y": level}], x=alt.value(0), x2=alt.value("width"), color=alt.value(theme.MUTED))
         layers.append(rule.mark_rule(strokeDash=[4, 4]))
-    covered = [places[row] for row in np.flatnonzero(np.isnan(numbers).all(axis=1))]
-    if covered:
-        mark = vega.rows([{"x": sum(covered) / len(covered)}], y=alt.value(alt.expr("height / 2")))
+    hidden = [places[row] for row in np.flatnonzero(np.isnan(numbers).all(axis=1))]
+    if hidden:
+        mark = vega.rows([{"x": hidden[len(hidden) // 2]}], y=alt.value(alt.expr("height / 2")))
         layers.append(
             mark.mark_text(text=COVER, fontSize=34, color=theme.MUTED).encode(color=alt.value(theme.MUTED))
         )
+    if not legend:
+        layers.append(_names_at_ends(rows, height, logarithmic=scales[1] != "linear"))
     chart = vega.frame(*layers, *overlay, height=height, data=rows).encode(
         x=across,
-        y=alt.Y("y:Q", title=None, scale=up, axis=alt.Axis(format=form, **bare)),
-        color=_group_colours(columns, hues, "line:N", unnamed=pale),
+        y=up,
+        color=_group_colours(columns, hues, "line:N", unnamed=pale if legend else columns),
     )
     return _titled(chart, title)
+
+
+def _names_at_ends(rows: Sequence[dict[str, Any]], height: float, *, logarithmic: bool) -> alt.Chart:
+    """Return the name of each line at its end, moved up or down where two would overlap."""
+    ends = list({row["line"]: row for row in rows}.values())
+    up, down = (math.log10, lambda power: 10**power) if logarithmic else (float, float)
+    edges = [up(row["y"]) for row in rows] or [0.0]
+    texts = [wrap(row["line"], END_LETTERS) for row in ends]
+    span = max(edges) - (min(edges) if logarithmic else 0)
+    least = span * 22 * max(map(len, texts), default=1) / (height - 75)
+    places = spread_labels([up(row["y"]) for row in ends], least)
+    names = [
+        {"line": row["line"], "x": row["x"], "y": down(place), "text": text}
+        for row, place, text in zip(ends, places, texts, strict=True)
+    ]
+    more = "(length(datum.text) - 1)"
+    put: dict[str, Any] = {
+        "align": alt.expr(f"{NARROW} ? 'right' : 'left'"),
+        "dx": alt.expr(f"{NARROW} ? 0 : 10"),
+        "dy": alt.expr(f"{NARROW} ? -11 - 16 * {more} : -8 * {more}"),
+    }
+    return vega.rows(names, text="text:N").mark_text(fontSize=14, **put)
 
 
 def spans(edges: Iterable[tuple[float, float]]) -> list[alt.Chart]:
@@ -307,7 +359,7 @@ def rules(positions: Mapping[str, float], *, across: bool = False, hue: int | No
     """
     colour = alt.value(theme.MUTED if hue is None else theme.CATEGORICAL[hue])
     field, whole = "x", {"y": alt.value(0), "y2": alt.value("height")}
-    beyond = "scale('x', datum.x) > 0.7 * width"
+    beyond = f"(scale('x', datum.x) > 0.6 * width || datum.x < {max(positions.values(), default=0)} && scale('x', datum.x) > 90)"
     put: dict[str, Any] = {
         "baseline": "top",
         "align": alt.expr(f"{beyond} ? 'right' : 'left'"),
@@ -343,11 +395,37 @@ def labels(table: pd.DataFrame, x: str, y: str) -> list[alt.Chart]:
     return [base.mark_circle(size=110, opacity=1), text]
 
 
-def _scale(kind: Scale) -> alt.Scale:
-    """Return a scale from 0, or one on which equal factors are equally far apart."""
+def _scale(
+    kind: Scale,
+    values: Sequence[float],
+    form: str | Callable[[int], str],
+    ends: tuple[float, float] | None = None,
+) -> tuple[alt.Scale, dict[str, Any]]:
+    """Return a scale for the values, from 0 or with equal factors equally far apart, and the ticks of its axis; without values and ends it has no labels."""
+    if kind == "linear" or not values:
+        scale = vega.exact_scale(*ends) if ends else alt.Scale(zero=True)
+        return scale, {"format": form} if ends or values else {"labels": False}
+    low, high = min(values), max(values)
+    margin = (high / low) ** 0.04 if low > 0 else 1
+    scale = alt.Scale(type="symlog")
+    if kind != "symlog":
+        scale = vega.exact_scale(low / margin, high * margin, type="log", base=2 if kind == "log2" else 10)
     if kind == "log2":
-        return alt.Scale(type="log", base=2)
-    return alt.Scale(zero=True) if kind == "linear" else alt.Scale(type=kind)
+        return scale, {"format": form}
+    begin, last = (
+        math.log10(max(edge, 1) if kind == "symlog" else edge) for edge in (low / margin, high * margin)
+    )
+    factors = (1,) if callable(form) or last - begin > 2 else (1, 2, 5)
+    ticks = [
+        (factor * 10.0**power, power)
+        for power in range(math.floor(begin), math.floor(last) + 1)
+        for factor in factors
+        if begin <= math.log10(factor) + power <= last
+    ]
+    if callable(form):
+        names = {tick: form(power) for tick, power in ticks[:: max(1, round(len(ticks) / 5))]}
+        return scale, {"values": list(names), "labelExpr": vega.label_expression(names)}
+    return scale, {"values": [0] * (kind == "symlog") + [tick for tick, _ in ticks], "format": form}
 
 
 @draw_once
@@ -435,14 +513,15 @@ def cells(
     title: str = "",
     ends: tuple[float, float] = (0.0, 1.0),
     key: str = "",
-    highlighted: tuple[int, int] | None = None,
+    highlighted: tuple[int, int | None] | None = None,
+    notes: Sequence[str] = (),
     covered: bool = False,
     height: float | None = None,
 ) -> vega.Layers:
     """Return a cell for each number, coloured from pale to dark between `ends`, or on both sides of 0 where these begin below it, with its label in it.
 
     A value that is not a number has its label and no colour. x, y: the titles of columns and rows. key: the title of a legend of the colours.
-    highlighted: the row and the column of a cell with a frame.
+    highlighted: the row and the column of a cell with a frame, or a row alone. notes: a line for the tooltip of each cell, row by row.
 
     >>> chart = cells(pd.DataFrame({"a": [0.25], "b": [0.75]}, ["it"])).to_dict()
     >>> [(cell["place"], cell["at"], cell["label"]) for cell in chart["data"]["values"]]
@@ -456,6 +535,7 @@ def cells(
     data: list[dict[str, Any]] = [
         {"place": at // n, "at": at % n, "value": None if covered or math.isnan(value) else round(value, 4)}
         | ({"label": COVER if covered else phrase(text)} if labels else {})
+        | ({"note": phrase(notes[at])} if notes and not covered else {})
         for at, (value, text) in enumerate(zip(values, texts, strict=True))
     ]
     colours, value, turns = theme.SEQUENTIAL, "datum.value", low + (high - low) * theme.INK_TURNS
@@ -463,7 +543,10 @@ def cells(
         colours, value, turns = theme.DIVERGING, "abs(datum.value)", 0.6 * high
     legend = vega.legend(title=key, format="~g", gradientLength=220, gradientThickness=9) if key else None
     scale = alt.Scale(domain=[low, high], range=colours, interpolate="rgb", clamp=True)
-    told = vega.tooltip(("row:N", y or " "), ("column:N", x or "  "), ("value:Q", key or "   ", ",.4~g"))
+    note = [("note:N", "    ")] if notes else []
+    told = vega.tooltip(
+        ("row:N", y or " "), ("column:N", x or "  "), ("value:Q", key or "   ", ",.4~g"), *note
+    )
     layers = [
         vega.Chart()
         .transform_filter("isValid(datum.value)")
@@ -477,8 +560,12 @@ def cells(
         ink = alt.condition(f"{value} > {turns:g}", alt.value(theme.HIGH_INK), alt.value(theme.LOW_INK))
         text = vega.Chart().mark_text(fontSize=13, limit=alt.ExprRef(f"width / {n} - 2"))
         layers.append(text.encode(text="label:N", color=ink))
-    if highlighted:
-        data[highlighted[0] * n + highlighted[1]]["highlighted"] = True
+    row, column = highlighted or (None, None)
+    if row is not None and column is None:
+        frame = vega.rows([{"place": row}], x=alt.value(0), x2=alt.value("width"))
+        layers.append(frame.mark_rect(filled=False, stroke=theme.TEXT, strokeWidth=2))
+    elif row is not None and column is not None:
+        data[row * n + column]["highlighted"] = True
         frame = vega.Chart().transform_filter("datum.highlighted")
         layers.append(frame.mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=3))
     names = [[phrase(line) for line in str(name).split("\n")] for name in table.index]
@@ -499,12 +586,13 @@ def cells(
 
 
 def _column_axis(names: Iterable[Any], **more: Any) -> alt.Axis:
-    """Return the axis with the names of columns, which are slanted where they have no room."""
+    """Return the axis with the names of columns, which are slanted where they have no room, and a few where they still have none."""
     lines = [[line and phrase(line) for line in str(name).split("\n")] for name in names]
     letters = max((len(line) for each in lines for line in each), default=0)
     narrow = f"width < {(9 * letters + 8) * len(lines)}"
     return alt.Axis(
-        labelExpr=vega.label_expression([each if len(each) > 1 else each[0] for each in lines]),
+        labelExpr=f"datum.value % ceil({17 * len(lines)} / width) ? '' : "
+        + vega.label_expression([each if len(each) > 1 else each[0] for each in lines]),
         labelAngle=alt.expr(f"{narrow} ? -50 : 0"),
         labelAlign=alt.expr(f"{narrow} ? 'right' : 'center'"),
         labelBaseline="top",
@@ -530,7 +618,7 @@ def _bar_rows(
             "place": number // n,
             "name": names[number // n],
             "value": value if known else 0,
-            "label": phrase(text) if known else COVER,
+            "label": (text and phrase(text)) if known else COVER,
         }
         rows.append(row | {"group": groups[number % n]} if groups else row)
     return rows
