@@ -29,22 +29,17 @@ def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **link
     )
 
 
-def texts(test: AppTest) -> list[str]:
-    return [row["text"] for rows in chart(test) for row in rows if "text" in row]
-
-
 @pytest.mark.slow
 def test_the_curves_wait_for_the_guess_and_their_crossing_is_marked():
     """C079: sliders n and p; the crossing at n = p."""
     before, after = page(1, *FOLDS), page(1, guess=RIGHT)
     assert drawn_rows(before, "line") == [] and "13,107,200" not in said_and_set(before)
     assert "Right" in said(after) and states(said(after), "1,280,000", "13,107,200", "10 times")
-    assert "n = p = 512" in texts(after)
-    assert {"n": 512, "text": "n = p = 512"} in [row for rows in chart(after) for row in rows]
+    assert {row["name"]: row["x"] for row in drawn_rows(after, "name")} == {"n = 50": 50, "n = p = 512": 512}
     for name, cost in (("self-attention", maths.attention), ("recurrence", maths.recurrence)):
         line = [row for row in drawn_rows(after, mark="line") if row["line"] == name]
-        assert len(line) > 30 and [row["value"] for row in line] == [
-            cost(row["n"], 512).operations for row in line
+        assert len(line) > 30 and [row["y"] for row in line] == [
+            cost(row["x"], 512).operations for row in line
         ]
     other = page(1, guess=("more", "self-attention"), n="4096", p="256")
     assert "Right" in said(other) and "16 times more expensive" in said(other)
@@ -53,7 +48,7 @@ def test_the_curves_wait_for_the_guess_and_their_crossing_is_marked():
 
 def test_everything_counted_crosses_elsewhere():
     test = page(1, guess=RIGHT, whole="1", p="256")
-    assert "n = 2p = 512" in texts(test)
+    assert "n = 2p = 512" in [row["name"] for row in drawn_rows(test, "name")]
     assert f"{maths.recurrence(50, 256, count_all=True).operations:,} for recurrence" in said(test)
 
 
@@ -84,7 +79,7 @@ def test_the_memory_of_the_scores():
     test = page(4, n="4096")
     assert "537 MB" in said(test) and "4 times as much" in said(test)
     line = [row for row in drawn_rows(test, mark="line") if row["line"].startswith("scores")]
-    assert len(line) > 30 and [row["value"] for row in line] == [maths.score_bytes(row["n"]) for row in line]
+    assert len(line) > 30 and [row["y"] for row in line] == [maths.score_bytes(row["x"]) for row in line]
 
 
 def test_the_recorded_run_comes_first_and_a_press_measures_here(monkeypatch):
@@ -92,14 +87,14 @@ def test_the_recorded_run_comes_first_and_a_press_measures_here(monkeypatch):
     test = page(5)
     assert states(said(test), "512", kept.machine)
     assert [
-        row["value"] for row in drawn_rows(test, mark="line") if row["line"] == "self-attention"
+        row["y"] for row in drawn_rows(test, mark="line") if row["line"] == "self-attention"
     ] == pytest.approx([1e3 * row.attention for row in kept.of_width(512)])
     asked: list[int] = []
     monkeypatch.setattr(maths, "measure", lambda n, p: asked.append(n) or maths.Timing(n, p, n * 1e-3, 2e-3))
     test = test.button(key=SLUG + "measure").click().run()
     assert not test.exception and asked == list(maths.LENGTHS) and states(said(test), "512")
     assert [
-        row["value"] for row in drawn_rows(test, mark="line") if row["line"] == "self-attention"
+        row["y"] for row in drawn_rows(test, mark="line") if row["line"] == "self-attention"
     ] == pytest.approx([float(n) for n in maths.LENGTHS])
     test = test.button(key=SLUG + "recorded").click().run()
     assert kept.machine in said(test)

@@ -168,7 +168,7 @@ def test_kinds_are_those_measured_over_many_sentences():
 def test_without_a_head_the_output_changes_by_what_was_computed():
     """C046."""
     covered = page(step="5")
-    assert {(row["value"], row["said"]) for row in drawn_rows(covered, "value")} == {
+    assert {(row["value"], row["label"]) for row in drawn_rows(covered, mark="bar")} == {
         (0.0, "?")
     } and "multiplied" not in said(covered)
     found = removal(core.open_model("translator-en-es"), SENTENCES[0], "self")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
+from drawn_layers import drawn_rows
 from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
@@ -51,14 +50,8 @@ def test_the_picture_holds_the_numbers_of_the_stack_in_view(engine):
     assert relative_bias.NAME in folds(test)
     said = "\n".join(element.value for element in test.markdown)
     assert relative_bias.in_words(found, HeadRef("causal", 0, 1)) in said
-    tree = json.loads(relative_bias.picture(found, 1).to_json())
-    sets = (
-        tree["datasets"].values()
-        if "datasets" in tree
-        else [layer["data"]["values"] for layer in tree["layer"]]
-    )
-    (cells,) = (rows for rows in sets if "adds" in rows[0])
-    assert [cell["adds"] for cell in cells] == [round(float(x), 4) for x in found.values.ravel()]
+    cells = drawn_rows(relative_bias.picture(found, 1), "value")
+    assert [cell["value"] for cell in cells] == [round(float(x), 4) for x in found.values.ravel()]
 
 
 def test_where_nothing_is_added_there_is_no_picture(engine):

@@ -88,7 +88,7 @@ def ask_of(short: int, long: int) -> tuple[object, ...]:
 def test_the_ticks_of_the_criteria_are_computed():
     test = page(step="3", code="integer")
     data = exhibit.compute(Params())
-    marks = [row["mark"] for row in drawn_rows(test, "mark")]
+    marks = [row["label"] for row in drawn_rows(test, "label")]
     assert marks == ["✓" if good else "✗" for good in data.passes.ravel()] and data.passes.shape == (6, 5)
     assert states(said(test), "integer", "1 per step", "at most 999")
     table = default().open("gpt-mini").network.embed["position"].weight

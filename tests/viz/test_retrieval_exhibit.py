@@ -99,8 +99,7 @@ def test_from_uniform_to_one_hot(sharpness, wanted):
     )
     assert f"015843268901 gets {told}" in said(test) or sharpness == "0", "softmax is never told as 1"
     assert [f"{w:.2f}" for w in weights] == notes(test)[3:6]
-    curves = drawn_rows(test, "name", place=1)
-    assert len({point["name"] for point in curves}) == 3
+    assert len({point["line"] for point in drawn_rows(test, mark="line", place=1)}) == 3
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def titles(test: AppTest) -> list[str]:
 def test_every_step_shows_its_picture(step, guess):
     test = page(step, guess=guess)
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.text.info.title
-    assert not test.get("plotly_chart") and len(test.get("vega_lite_chart")) == 1
+    assert not test.get("plotly_chart") and len(test.get("vega_lite_chart")) == 1 + (step == 3)
     assert f'"title": "{ACROSS[step - 1]}' in json.dumps(
         json.loads(test.get("vega_lite_chart")[0].proto.spec), ensure_ascii=False
     )
@@ -102,8 +102,8 @@ def test_one_row_with_and_without():
     raw, scaled = (float(e.max() / e.sum()) for e in best)
     order = np.argsort(-drawn.raw[row])
     np.testing.assert_allclose(
-        [float(bar["weight"]) for bar in drawn_rows(test, mark="rect")],
-        np.concatenate([(e / e.sum())[order] for e in best]),
+        np.reshape([bar["value"] for bar in drawn_rows(test, mark="bar")], (-1, 2)),
+        np.stack([(e / e.sum())[order] for e in best], axis=1),
         atol=6e-5,
     )
     assert states(said(test), percent(raw)) and f"scaled {percent(scaled)}" in said(test)
@@ -112,16 +112,13 @@ def test_one_row_with_and_without():
 def test_entropy_over_every_width_with_and_without_scaling():
     """C031: the lines of the picture are the measures; the visitor's width is marked."""
     test = page(3, d_k="16")
-    marked, dots = drawn_rows(test, "x", mark="rule"), drawn_rows(test, "key", mark="line")
-    lines = np.array([row["value"] for row in dots]).reshape(4, -1)
-    assert {row["x"] for row in marked} == {16} and [row["x"] for row in dots[: len(maths.WIDTHS)]] == list(
-        maths.WIDTHS
-    )
     found = maths.by_width()
-    wanted = [
-        [getattr(m, leaf) for m in found[name]] for leaf in ("entropy", "slope") for name in ("raw", "scaled")
-    ]
-    np.testing.assert_allclose(lines, wanted)
+    for place, leaf in enumerate(("entropy", "slope")):
+        dots = drawn_rows(test, mark="line", place=place)
+        assert [row["x"] for row in dots] == [*maths.WIDTHS] * 2
+        wanted = [getattr(m, leaf) for name in ("raw", "scaled") for m in found[name]]
+        np.testing.assert_allclose([row["y"] for row in dots], wanted)
+        assert {"x": 16} in all_rows(test, mark="rule", place=place)
     assert states(said(test), "16", f"{maths.measured(maths.sample_scores(16).raw).entropy:.2f} nats")
 
 

@@ -6,6 +6,7 @@ import base64
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 from drawn_layers import all_rows, drawn_rows, find_layers
 from exhibit_pages import drawn, said
@@ -91,13 +92,10 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
     np.testing.assert_allclose(maths.soft_read(data.weights, data.patches).mean((0, 1)), soft)
     test = page(step="4", draws="5000", draw="3")
     assert states(said(test), "5,000", f"{data.near.distance[-1]:.4f}")
-    chance, found = (each["data"]["values"] for each in find_layers(test, "n", mark="line", place=2))
-    np.testing.assert_allclose(
-        [[row["n"], row["y"]] for row in found], np.stack([data.near.n, data.near.distance], 1)
-    )
-    np.testing.assert_allclose(
-        [[row["n"], row["y"]] for row in chance], np.stack([data.near.n, data.near.expect], 1)
-    )
+    lines = pd.DataFrame(drawn_rows(test, mark="line", place=2)).pivot(index="x", columns="line", values="y")
+    np.testing.assert_allclose(lines.index, data.near.n)
+    np.testing.assert_allclose(lines["these draws"], data.near.distance)
+    np.testing.assert_allclose(lines["expected: 1/√n"], data.near.expect)
     assert data.near.distance[-1] == pytest.approx(np.linalg.norm(data.values[data.samples].mean(0) - soft))
     shown = page(step="3", draw="3")
     assert titles(shown) == ["soft", f"hard: {steps.NAMES[data.samples[0]]}"] and data.samples[0] in [

@@ -83,7 +83,7 @@ def test_the_share_kept_falls_with_the_length_and_full_is_768_mib_against_12():
     after = committed(page(2), "double")
     assert states(said(after), "768 MiB") and "12 MiB" in said(after)
     assert "15.2%" in said(after)
-    kept = [row["value"] for row in drawn_rows(after, mark="line") if row["line"] == "kept"]
+    kept = [row["y"] for row in drawn_rows(after, mark="line") if row["line"] == "kept"]
     wanted = [maths.score_bytes(n, maths.share(Shape(n))) for n in maths.LENGTHS]
     assert kept == pytest.approx(wanted) and wanted[-1] == 12 * 622 * 64 * 64 * 4
     shares = maths.shares(Shape())

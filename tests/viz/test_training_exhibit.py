@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 import pytest
 import tiny_models
 from drawn_layers import all_rows, drawn_rows, find_layers
@@ -95,18 +96,18 @@ def test_the_losses_of_all_places_wait_for_the_guess():
     found = at_once(model(), "You are welcome.", "De nada.")
     before = page(2, *FOLDS)
     assert (
-        {row["said"] for row in bars(before)} == {"?"}
-        and {row["now"] for row in bars(before)} == {0}
+        {row["label"] for row in bars(before)} == {"?"}
+        and {row["value"] for row in bars(before)} == {0}
         and f"{found.losses.mean():.4f}" not in said_and_set(before)
     )
     places = [f"{i + 1}: {token}" for i, token in enumerate(as_words(found.target))]
     after = page(2, FOLDS[0], guess=("most", places[int(found.losses.argmax())]))
-    assert "Right" in said(after) and [row["said"] for row in bars(after)] == [
+    assert "Right" in said(after) and [row["label"] for row in bars(after)] == [
         f"{value:.3f}" for value in found.losses
     ]
-    assert [row["now"] for row in bars(after)] == pytest.approx(found.losses, abs=1e-6) and [
-        row["says"] for row in bars(after)
-    ] == as_words(found.target)
+    assert [row["value"] for row in bars(after)] == pytest.approx(found.losses, abs=1e-6) and [
+        row["name"].rpartition(" → ")[2] for row in bars(after)
+    ] == [teacher_forcing.token_name(token) for token in as_words(found.target)]
     assert states(said_and_set(after), f"{found.losses.mean():.4f}")
 
 
@@ -139,14 +140,12 @@ def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     assert not test.exception and test.query_params[SLUG + "steps"] == "1"
     assert states(said(test), f"{steps[0].loss:.3f}", f"{steps[1].loss:.3f}", f"{steps[1].changed:,} weights")
     test = test.button(key=SLUG + "go").click().run()
-    single = drawn_rows(test, "place", mark="line", place=1)
-    mean = drawn_rows(test, "loss", mark="line", without=["place"], place=1)
-    assert [row["loss"] for row in mean] == pytest.approx([each.loss for each in steps[:3]], abs=1e-5)
-    assert [row["loss"] for row in single] == pytest.approx(
-        np.concatenate([each.losses for each in steps[:3]]), abs=1e-5
-    )
-    np.testing.assert_allclose([row["before"] for row in bars(test)], steps[0].losses, atol=1e-5)
-    np.testing.assert_allclose([row["now"] for row in bars(test)], steps[2].losses, atol=1e-5)
+    curves = pd.DataFrame(drawn_rows(test, mark="line", place=1)).pivot(index="x", columns="line", values="y")
+    assert curves.pop("mean").tolist() == pytest.approx([each.loss for each in steps[:3]], abs=1e-5)
+    np.testing.assert_allclose(curves, [each.losses for each in steps[:3]], atol=1e-5)
+    for group, step in (("before", steps[0]), ("now", steps[2])):
+        values = [bar["value"] for bar in bars(test) if bar["group"] == group]
+        np.testing.assert_allclose(values, step.losses, atol=1e-5)
     assert all((weights[name] == value).all() for name, value in model().network.state_dict().items())
     assert test.button(key=SLUG + "again").click().run().query_params.get(SLUG + "steps") is None
     last = page(4, steps=str(teacher_forcing_steps.MOST))
@@ -267,18 +266,7 @@ def test_the_passes_as_tiles(n):
 
 
 @pytest.mark.slow
-def test_bars_behind_bars_and_names_at_the_ends():
-    figure = learned_task.losses(
-        ["START", "De"], ["De", "END"], np.array([0.5, 0.25]), np.array([0.25, 0.75])
-    )
-    bars = find_layers(figure, mark="bar")
-    assert [row["end"] for row in drawn_rows(figure, "end")] == [0.5, 0.75]
-    assert [0, 0.75 * 1.25] in [each["encoding"]["x"]["scale"].get("domain") for each in bars]
-    assert ["before", "now"] in [
-        each["encoding"]["color"]["scale"]["domain"]
-        for each in bars
-        if "scale" in each["encoding"].get("color", {})
-    ]
+def test_names_at_the_ends_of_two_ways():
     ways = (("greedy", ["a", "c", "END"], [0.5, 0.2, 0.1]), ("best", ["a", "d", "END"], [0.5, 0.18, 0.15]))
     texts = [
         row["text"]

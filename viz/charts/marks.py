@@ -266,7 +266,7 @@ def lines(
         axis = alt.Axis(grid=False, **bare | ticks)
     if not legend:
         letters = max((len(part) for name in columns for part in wrap(name, END_LETTERS)), default=0)
-        scale.range = [0, alt.ExprRef(f"{NARROW} ? width : width - {9 * letters}")]
+        scale.range = [0, alt.ExprRef(_if_narrow("width", f"width-{9 * letters}"))]
     across = alt.X("x:Q", title=x or None, scale=scale, axis=axis)
     told = vega.tooltip(
         ("line:N", " "),
@@ -315,6 +315,11 @@ def lines(
     return _titled(chart, title)
 
 
+def _if_narrow(one: str, other: str) -> str:
+    """Return an expression that is `one` where the view is narrow."""
+    return f"{NARROW} ? {one} : {other}"
+
+
 def _names_at_ends(rows: Sequence[dict[str, Any]], height: float, *, logarithmic: bool) -> alt.Chart:
     """Return the name of each line at its end, moved up or down where two would overlap."""
     ends = list({row["line"]: row for row in rows}.values())
@@ -330,9 +335,9 @@ def _names_at_ends(rows: Sequence[dict[str, Any]], height: float, *, logarithmic
     ]
     more = "(length(datum.text) - 1)"
     put: dict[str, Any] = {
-        "align": alt.expr(f"{NARROW} ? 'right' : 'left'"),
-        "dx": alt.expr(f"{NARROW} ? 0 : 10"),
-        "dy": alt.expr(f"{NARROW} ? -11 - 16 * {more} : -8 * {more}"),
+        "align": alt.expr(_if_narrow("'right'", "'left'")),
+        "dx": alt.expr(_if_narrow("0", "10")),
+        "dy": alt.expr(_if_narrow(f"-11-16*{more}", f"-8*{more}")),
     }
     return vega.rows(names, text="text:N").mark_text(fontSize=14, **put)
 

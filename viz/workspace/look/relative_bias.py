@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import altair as alt
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from core.analysis.heads.relative_bias import BiasByDistance, Bucket, bias_by_distance
 from core.run import Run
-from viz import theme
+from viz.charts import marks
 from viz.charts.parts import vega
-from viz.charts.parts.figures import draw_once
 from viz.number_text import signed
 from viz.widgets import page_parts
 from viz.workspace.shared.head_ref import HeadRef
@@ -48,48 +47,31 @@ def in_words(bias: BiasByDistance, place: HeadRef) -> str:
     )
 
 
-@draw_once
 def picture(bias: BiasByDistance, head: int) -> vega.Layers:
     """Draw a row for each head, a column for each bucket of distances, diverging colours centred on 0; the row of `head` is framed.
 
     >>> one = BiasByDistance((Bucket(1, None, -1), Bucket(0, 0, 0)), np.array([[0.5, -1.0]], dtype=np.float32))
-    >>> [layer["mark"]["type"] for layer in picture(one, 0).to_dict()["layer"]]
-    ['rect', 'rect']
+    >>> [(cell["value"], cell["note"]) for cell in picture(one, 0).to_dict()["data"]["values"]]
+    [(0.5, 'bucket 1: 1 or more tokens before it'), (-1.0, 'bucket 0: at its own place')]
     """
-    heads = len(bias.values)
     limit = float(np.abs(bias.values).max()) or 1.0
-    cells = [
-        {"place": i, "column": j, "adds": round(float(bias.values[i, j]), 4), "head": f"H{i}"}
-        | {"key": _where(bucket), "bucket": bucket.number}
-        for i in range(heads)
-        for j, bucket in enumerate(bias.buckets)
-    ]
     near = [signed(bucket.nearest, "+d") if bucket.nearest else "0" for bucket in bias.buckets]
     ends = [
         f"≤ {near[0]}" if bias.endless else near[0],
         *near[1:-1],
         near[-1] if bias.buckets[-1].last is not None else f"≥ {near[-1]}",
     ]
-    axis = vega.bare_axis(
-        labelExpr=vega.label_expression(ends), labelAngle=0, labelOverlap="greedy", orient="bottom"
+    heads = [f"H{i}" for i in range(len(bias.values))]
+    return marks.cells(
+        pd.DataFrame(bias.values, heads, ends),
+        None,
+        x="where the key stands, in tokens from the query",
+        ends=(-limit, limit),
+        key="added to the score",
+        highlighted=(head, None),
+        notes=[f"bucket {bucket.number}: {_where(bucket)}" for bucket in bias.buckets] * len(heads),
+        height=len(heads) * ROW + AROUND,
     )
-    across = alt.X("column:O", title="where the key stands, in tokens from the query", axis=axis)
-    colour = alt.Color(
-        "adds:Q",
-        scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb"),
-        legend=vega.legend(title="added to the score", format="~g", gradientLength=220, gradientThickness=9),
-    )
-    tips = vega.tooltip(
-        ("head:N", "head"), ("key:N", "key"), ("bucket:Q", "bucket"), ("adds:Q", "adds", "+.3f")
-    )
-    down = vega.row_axis([f"H{i}" for i in range(heads)], spacing=(0.06, 0))
-    cell = vega.rows(cells).mark_rect().encode(x=across, y=down, color=colour, tooltip=tips)
-    frame = (
-        vega.rows([{"place": head}])
-        .mark_rect(filled=False, stroke=theme.TEXT, strokeWidth=2)
-        .encode(y=down, x=alt.value(0), x2=alt.value("width"))
-    )
-    return vega.frame(cell, frame, height=heads * ROW + AROUND)
 
 
 def _where(bucket: Bucket) -> str:

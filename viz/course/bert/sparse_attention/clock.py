@@ -15,7 +15,7 @@ from core.data.home import assets
 from core.errors import InputError
 from core.scoring.cost import Cost
 from viz.charts.over_length import over_length
-from viz.course.bert.sparse_attention import charts, maths
+from viz.course.bert.sparse_attention import maths
 from viz.course.bert.sparse_attention.maths import Mask, Timing
 from viz.course.bert.sparse_attention.params import SLUG, Params
 from viz.course.bert.sparse_attention.steps import equation
@@ -27,7 +27,6 @@ LOT, SHOWN = SLUG + "lot", SLUG + "mine"
 MOST, COST = 20, 12_000
 """One length is one job of about a quarter of a second, the longest of about one: others come in between."""
 FOLDER = ("runs", "sparse_attention")
-HUES = {"all pairs": charts.HUES["global"], "blocks": charts.HUES["window"]}
 
 
 def measured(params: Params, data: Mask) -> Folds:
@@ -51,23 +50,12 @@ def measured(params: Params, data: Mask) -> Folds:
     )
     for place, (title, unit, of_cost) in zip(st.columns(2, gap="medium"), pictures, strict=True):
         lines = {
-            "all pairs": (lengths, [of_cost(row.full) for row in rows]),
-            "blocks": (lengths, [of_cost(row.blocks) for row in rows]),
+            "blocks": [of_cost(row.blocks) for row in rows],
+            "all pairs": [of_cost(row.full) for row in rows],
         }
         with place:
             page_parts.show_large(
-                over_length(
-                    lines,
-                    marked_length=None,
-                    crossing=None,
-                    y_title=title,
-                    x_title="n, tokens",
-                    ticks=lengths,
-                    dots=True,
-                    unit=unit,
-                    hues=HUES,
-                    height=280,
-                ),
+                over_length(lines, lengths, title=title, x="n, tokens", unit=unit, scale="log2", height=250),
                 f"{SLUG}clock.{unit}",
                 f"{title.capitalize()} over the number of tokens, all pairs against blocks, {where}.",
                 250,

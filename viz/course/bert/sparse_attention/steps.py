@@ -89,20 +89,16 @@ def share(params: Params, data: Mask) -> Folds:
         ),
         near=0.25,
     )
-    lines = {"all pairs": (lengths, bytes_full), "kept": (lengths, bytes_kept)}
     page_parts.show_large(
         over_length(
-            lines,
-            marked_length=None,
-            crossing=None,
-            y_title="bytes of scores",
-            x_title="n, tokens",
-            ticks=lengths,
+            {"kept": bytes_kept, "all pairs": bytes_full},
+            lengths,
+            title="bytes of scores",
+            x="n, tokens",
             unit="bytes",
+            scale="log2",
             covered=not known,
-            dots=True,
-            hues={"all pairs": charts.HUES["global"], "kept": charts.HUES["window"]},
-            height=310,
+            height=280,
         ),
         SLUG + "share.picture",
         "Bytes of the scores of a layer over the length of the text"

@@ -1,4 +1,4 @@
-"""Scores with and without 1/sqrt(d_k): histograms, a row of weights, measures by width, and layers.
+"""Scores with and without 1/sqrt(d_k): histograms, and layers.
 
 Numbers in, an Altair chart out.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.charts.curves import BELOW, spread_labels
+from viz.charts.curves import BELOW
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
@@ -105,145 +105,6 @@ def histograms(
         drawn,
         bell,
         _titles([(strip.top, titles[name], HUES[name]) for strip, name in zip(strips, values, strict=True)]),
-        right=10,
-        height=height,
-    )
-
-
-@draw_once
-def weights(
-    rows: Mapping[str, Array], titles: Mapping[str, str], *, line: int = LINE, height: int = 340
-) -> alt.LayerChart:
-    """One row of softmax weights a lane, the same keys in the same order, on one scale from 0 to 1.
-
-    A title takes `line` pixels. Shapes: each row (key,).
-
-    >>> [row["weight"] for row in weights({"raw": np.array([0.9, 0.1])}, {"raw": "q · k"}).to_dict()["layer"][0]["data"]["values"]]
-    ['0.9000', '0.1000']
-    """
-    strips = panels.stacked([(0, 1.02)] * len(rows), title=line / (height - BELOW), gap=0.035)
-    bars = [
-        {
-            "left": key + 0.65,
-            "right": key + 1.35,
-            "top": strip.position(value),
-            "bottom": strip.bottom,
-            "colour": HUES[name],
-            "key": key + 1,
-            "weight": f"{value:.4f}",
-        }
-        for strip, (name, values) in zip(strips, rows.items(), strict=True)
-        for key, value in enumerate(values)
-    ]
-    most = max(len(v) for v in rows.values())
-    across = alt.X(
-        "left:Q",
-        title="the keys, best score first",
-        scale=vega.exact_scale(0.3, most + 0.7),
-        axis=vega.bare_axis(values=[1, *range(5, most + 1, 5)], format="d"),
-    )
-    up = panels.with_field(
-        panels.left_axis({strip.position(value): f"{value:g}" for strip in strips for value in (0, 0.5, 1)}),
-        "top:Q",
-    )
-    drawn = (
-        vega.rows(bars)
-        .mark_rect()
-        .encode(
-            x=across,
-            x2="right:Q",
-            y=up,
-            y2="bottom:Q",
-            color=alt.Color("colour:N", scale=None),
-            tooltip=["key:Q", "weight:N"],
-        )
-    )
-    return vega.frame(
-        drawn,
-        _titles([(strip.top, titles[name], HUES[name]) for strip, name in zip(strips, rows, strict=True)]),
-        right=10,
-        height=height,
-    )
-
-
-@draw_once
-def by_width(
-    widths: Sequence[int],
-    measures: Sequence[tuple[str, Mapping[str, Sequence[float]], tuple[float, str]]],
-    *,
-    marked: int,
-    line: int = LINE,
-    height: int = 400,
-) -> alt.LayerChart:
-    """One panel a measure over d_k, both tables as lines named at their ends; the dotted line is the limit of an even look.
-
-    measures: title, values by name, (limit, its words). The axis grows by equal factors. A title takes `line` pixels.
-    Errors: ValueError when a line has another number of points than there are widths.
-
-    >>> chart = by_width([1, 2], [("t", {"raw": [1, 2]}, (3.0, "even"))], marked=2).to_dict()
-    >>> [(row["x"], row["value"]) for row in chart["layer"][2]["data"]["values"]], [row["text"] for row in chart["layer"][4]["data"]["values"]]
-    ([(1, 1.0), (2, 2.0)], ['q · k', 'even'])
-    """
-    strips = panels.stacked(
-        [(0, 1.06 * limit) for _, _, (limit, _) in measures], title=line / (height - BELOW), gap=0.025
-    )
-    dots, ends = [], []
-    for strip, (title, lines, (limit, words)) in zip(strips, measures, strict=True):
-        for name, values in lines.items():
-            if len(values) != len(widths):
-                raise ValueError(f"{name} has {len(values)} points for {len(widths)} widths")
-            dots += [
-                {
-                    "x": int(x),
-                    "y": strip.position(value),
-                    "line": NAMES[name],
-                    "key": f"{title} {name}",
-                    "colour": HUES[name],
-                    "value": float(value),
-                }
-                for x, value in zip(widths, values, strict=True)
-            ]
-        *places, even = spread_labels([*(float(values[-1]) for values in lines.values()), limit], limit * 0.2)
-        ends += [
-            {"y": strip.position(place), "text": NAMES[name], "colour": HUES[name]}
-            for name, place in zip(lines, places, strict=True)
-        ]
-        ends.append({"y": strip.position(even), "text": phrase(words), "colour": theme.MUTED})
-    ticks = [w for w in widths if w in (1, 4, 16, 64, 256, 1024)]
-    across = alt.X(
-        "x:Q",
-        title="dₖ, the numbers in a query and a key",
-        scale=alt.Scale(type="log", base=2, domain=[min(widths) * 0.9, max(widths) * 1.1], nice=False),
-        axis=vega.bare_axis(values=ticks, format="d"),
-    )
-    up = panels.left_axis(
-        {
-            strip.position(value): f"{value:g}"
-            for strip, (_, _, (limit, _)) in zip(strips, measures, strict=True)
-            for value in panels.steps(0, limit, 4)
-        }
-    )
-    hue = alt.Color("colour:N", scale=None)
-    base = vega.rows(dots).encode(x=across, y=up, color=hue, detail="key:N")
-    return vega.frame(
-        vega.rows([{"x": marked, "y": strip.top, "y2": strip.bottom} for strip in strips])
-        .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
-        .encode(x=across, y=up, y2="y2:Q"),
-        vega.rows(
-            [{"y": strip.position(limit)} for strip, (_, _, (limit, _)) in zip(strips, measures, strict=True)]
-        )
-        .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
-        .encode(y=up),
-        base.mark_line(strokeWidth=2.4),
-        base.mark_circle(size=40, opacity=1).encode(
-            tooltip=vega.tooltip("line:N", ("x:Q", "dₖ"), ("value:Q", "", ".3f"))
-        ),
-        vega.rows(ends)
-        .mark_text(align="left", baseline="middle", dx=8, fontSize=13)
-        .encode(x=alt.value("width"), y=up, text="text:N", color=hue),
-        _titles(
-            [(strip.top, title, theme.TEXT) for strip, (title, _, _) in zip(strips, measures, strict=True)]
-        ),
         right=10,
         height=height,
     )

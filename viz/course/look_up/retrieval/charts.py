@@ -1,4 +1,4 @@
-"""A small table with shaded numbers beside its rows, and how those numbers sharpen; a memory, its weights and what is read."""
+"""A small table with shaded numbers beside its rows; a memory, its weights and what is read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import keys, panels, vega
+from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, shorten
 from viz.number_text import signed
@@ -108,74 +108,6 @@ def _written(
         .encode(**at, text="text:N", color=vega.raw_channel("ink:N"))
         for way in ways
     ]
-
-
-@draw_once
-def sharpening(
-    names: Sequence[str], x: Array, weights: Array, marked: float, *, legend: bool = True, height: int = 260
-) -> alt.LayerChart:
-    """Weights (name, point) over the sharpness x (point,), equal steps for 1 + x; `marked` is where we are.
-
-    >>> chart = sharpening(["a", "b"], np.array([0.0, 1.0]), np.array([[0.5, 0.7], [0.5, 0.3]]), 1).to_dict()
-    >>> [point["weight"] for point in chart["layer"][0]["data"]["values"] if point["name"] == "b"]
-    [0.5, 0.3]
-    """
-    called = [phrase(shorten(name, 16)) for name in names]
-    numbered = [
-        name if called.count(name) == 1 else f"{name} ({turn + 1})" for turn, name in enumerate(called)
-    ]
-    points = [
-        {
-            "place": float(np.log10(1 + at)),
-            "sharpness": f"{at:.1f}",
-            "weight": float(weight),
-            "exact": f"{weight:.3f}",
-            "name": name,
-        }
-        for name, line in zip(numbered, weights, strict=True)
-        for at, weight in zip(x, line, strict=True)
-    ]
-    ticks = [tick for tick in (0, 1, 2, 5, 10, 20, 50) if tick <= x.max()]
-    across = alt.X(
-        "place:Q",
-        title="inverse temperature β",
-        scale=vega.exact_scale(0, float(np.log10(1 + x.max()))),
-        axis=vega.bare_axis(
-            values=[float(np.log10(1 + tick)) for tick in ticks],
-            labelExpr="format(pow(10, datum.value) - 1, '.0f')",
-            labelPadding=6,
-        ),
-    )
-    up = alt.Y(
-        "weight:Q",
-        title="weight",
-        scale=vega.exact_scale(-0.03, 1.05),
-        axis=alt.Axis(values=[0, 0.5, 1], domain=False, ticks=False, labelPadding=6),
-    )
-    key = vega.legend(
-        symbolType="stroke",
-        symbolStrokeWidth=2.5,
-        symbolSize=300,
-        labelFontSize=13,
-        columns=alt.ExprRef(f"({keys.ROOM}) < {130 * len(names)} ? 2 : {max(1, len(names))}"),
-        offset=4,
-    )
-    of: dict[str, Any] = {"sort": numbered, "legend": key if legend else None}
-    dashes = [([1, 0], [7, 4], [2, 3])[turn % 3] for turn in range(len(names))]
-    dash = alt.StrokeDash("name:N", scale=alt.Scale(domain=numbered, range=dashes), **of)
-    base = vega.rows(points).encode(
-        x=across,
-        y=up,
-        color=vega.colour_channel("name:N", vega.assign_colours(numbered), **of),
-        tooltip=vega.tooltip(("name:N", "row"), "sharpness:N", ("exact:N", "weight")),
-    )
-    here = vega.rows([{"place": float(np.log10(1 + marked))}]).mark_rule(color=theme.TEXT, strokeWidth=1.5)
-    return vega.frame(
-        base.mark_line(strokeWidth=2.5).encode(strokeDash=dash),
-        base.mark_circle(size=90, opacity=0),
-        here.encode(x=across),
-        height=height,
-    )
 
 
 @draw_once

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from viz.charts import marks
 from viz.course.exhibit import Folds
 from viz.course.look_up.retrieval import persons
-from viz.course.look_up.retrieval.charts import look_up_table, sharpening
+from viz.course.look_up.retrieval.charts import look_up_table
 from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.look_up import softmax
 from viz.course.look_up.retrieval.params import SHARPNESS, SLUG, Params, condition, pack_rows
+from viz.labels import shorten
 from viz.number_text import row_of_numbers, softmax_weight
 from viz.widgets import exhibit_parts, page_parts
 
@@ -85,15 +87,20 @@ def soft(params: Params, _: object) -> Folds:
         f"gives {', '.join(f'{w:.3f}' for w in twice)}.",
         0.03,
     )
+    names = [shorten(f"{i}: {name}", 16) for i, name in enumerate(ids, start=1)]
     curve = CURVE if told else CURVE[CURVE <= SHARPNESS]
     page_parts.show(
-        sharpening(
-            [f"{i}: {name}" for i, name in enumerate(ids, start=1)],
-            curve,
-            np.stack([softmax(fits, sharp) for sharp in curve], axis=1),
-            min(beta, curve[-1]),
-            legend=not room,
-            height=220 if room else 260,
+        marks.lines(
+            pd.DataFrame([softmax(fits, sharp) for sharp in curve], curve, names),
+            x="inverse temperature β",
+            title="weight",
+            form="~g",
+            ends=(0, 1),
+            dashed=names[1::2],
+            scales=("symlog", "linear"),
+            overlay=marks.rules({"": min(beta, curve[-1])}),
+            legend=False,
+            height=205 if room else 230,
         ),
         f"{SLUG}.curves",
         "The weight of each row over the inverse temperature β"

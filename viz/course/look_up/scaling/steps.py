@@ -13,6 +13,7 @@ import streamlit as st
 import core.serving.engine
 from core.model import Model
 from core.trace import Edit
+from viz.charts import marks
 from viz.course.exhibit import Folds
 from viz.course.look_up.charts import scaling
 from viz.course.look_up.scaling import maths
@@ -86,8 +87,20 @@ def one_row(params: Params, data: Sample) -> Folds:
         name: f"{scaling.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])} nats"
         for name, values in weights.items()
     }
+    table = pd.DataFrame(
+        {titles[name]: values for name, values in weights.items()}, range(1, maths.N_KEYS + 1)
+    )
     picture(
-        scaling.weights(weights, titles, line=_tall()),
+        marks.columns(
+            table,
+            "{:.2f}",
+            x="the keys, best score first",
+            title="weight",
+            ends=(0, 1),
+            form="~g",
+            hues=[1, 0],
+            height=exhibit_parts.by_mode(280, 230),
+        ),
         f"{SLUG}row.picture",
         "Softmax weights of one query: " + "; ".join(titles.values()),
     )
@@ -101,18 +114,29 @@ def one_row(params: Params, data: Sample) -> Folds:
 def widths(params: Params, data: Sample) -> Folds:
     """Draw entropy and slope over every width."""
     found = every_width(params.draw)
-    panels = tuple(
-        (title, {name: [getattr(m, leaf) for m in rows] for name, rows in found.items()}, limit)
-        for title, leaf, limit in (
-            ("Entropy of the weights, nats", "entropy", (EVEN, f"uniform: ln {maths.N_KEYS}")),
-            ("Gradient of the softmax, Σ a(1 − a)", "slope", (1 - 1 / maths.N_KEYS, "uniform: 1 − 1/n")),
-        )
+    measures = (
+        ("Entropy of the weights, nats", "entropy", EVEN, f"uniform: ln {maths.N_KEYS}"),
+        ("Gradient of the softmax, Σ a(1 − a)", "slope", 1 - 1 / maths.N_KEYS, "uniform: 1 − 1/n"),
     )
-    picture(
-        scaling.by_width(maths.WIDTHS, panels, marked=params.d_k, line=_tall()),
-        f"{SLUG}widths.picture",
-        "Entropy and gradient of the softmax over the width, scaled and unscaled.",
-    )
+    for place, (title, leaf, limit, words) in zip(st.columns(2, gap="medium"), measures, strict=True):
+        lines = {scaling.NAMES[name]: [getattr(m, leaf) for m in rows] for name, rows in found.items()}
+        with place:
+            picture(
+                marks.lines(
+                    pd.DataFrame(lines, maths.WIDTHS),
+                    x="dₖ, the numbers in a query and a key",
+                    title=title,
+                    form="~g",
+                    ends=(0, 1.12 * limit),
+                    hues=[1, 0],
+                    scales=("log2", "linear"),
+                    overlay=[*marks.rules({"": params.d_k}), *marks.rules({words: limit}, across=True)],
+                    legend=False,
+                    height=exhibit_parts.by_mode(330, 300),
+                ),
+                f"{SLUG}widths.{leaf}",
+                f"{title}, over the width, scaled and unscaled.",
+            )
     last = {name: rows[-1] for name, rows in found.items()}
     page_parts.summary(
         f"At d = {params.d_k} the mean entropy is {number(data.raw.entropy)} nats unscaled and {number(data.scaled.entropy)} scaled; the gradient "

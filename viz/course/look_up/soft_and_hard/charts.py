@@ -1,4 +1,4 @@
-"""What many draws come to: the distance of their mean from what it estimates, and estimates with their error bars."""
+"""Estimates with their error bars."""
 
 from __future__ import annotations
 
@@ -16,59 +16,6 @@ from viz.number_text import true_minus
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TICK = "M-0.13,-1H0.13V1H-0.13Z"
-
-
-@draw_once
-def nearing(
-    n: Array, distance: Array, expect: Array, *, at: int, unit: str, height: int = 300
-) -> alt.LayerChart:
-    """How far the mean of n draws is from the soft read, on two logarithmic axes, beside what chance alone lets expect.
-
-    Shapes: n, distance, expect (point,).
-
-    >>> chart = nearing(np.array([1, 100]), np.array([0.5, 0.05]), np.array([0.4, 0.04]), at=100, unit="colour").to_dict()
-    >>> [(row["line"], row["said"]) for row in chart["layer"][2]["data"]["values"]]
-    [('these draws', '0.5000 away'), ('these draws', '0.0500 away')]
-    """
-    lines = {"expected: 1/√n": (expect, "expected"), "these draws": (np.maximum(distance, 1e-6), "away")}
-    chance, found = (
-        [
-            {"n": int(draws), "y": float(value), "line": name, "said": f"{value:.4f} {word}"}
-            for draws, value in zip(n, values, strict=True)
-        ]
-        for name, (values, word) in lines.items()
-    )
-    values = np.concatenate([expect, lines["these draws"][0]])
-    low, high = 0.8 * float(values.min()), 1.25 * float(values.max())
-    powers = [10.0**power for power in range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)]
-    counts = [10**power for power in range(int(np.log10(max(int(n.max()), 10))) + 1)]
-    across = alt.X(
-        "n:Q",
-        title="n, draws",
-        scale=vega.exact_scale(0.9, 1.12 * max(int(n.max()), 10), type="log"),
-        axis=vega.bare_axis(values=counts, format=",d", labelOverlap=False),
-    )
-    up = alt.Y(
-        "y:Q",
-        title=f"distance, {phrase(unit)}",
-        scale=vega.exact_scale(min(low, max(power for power in powers if power <= high)), high, type="log"),
-        axis=vega.bare_axis(values=powers, format="~g", labelOverlap=False, grid=alt.Undefined),
-    )
-    above = alt.Legend(orient="top", title=None, symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=420)
-    hue = vega.colour_channel(
-        "line:N", dict(zip(lines, (theme.MUTED, theme.CATEGORICAL[1]), strict=True)), above
-    )
-    dash = alt.StrokeDash("line:N", scale=alt.Scale(domain=list(lines), range=[[6, 4], [1, 0]]), legend=above)
-    tips = vega.tooltip(("n:Q", "", ",d"), ("said:N", "distance"))
-    by_chance, drawn = (vega.rows(rows).encode(x=across, y=up, color=hue) for rows in (chance, found))
-    return vega.frame(
-        vega.reference_line(across, at),
-        by_chance.mark_line(strokeWidth=2).encode(strokeDash=dash),
-        drawn.mark_line(strokeWidth=2).encode(strokeDash=dash),
-        drawn.mark_circle(size=26, opacity=1).encode(tooltip=tips),
-        by_chance.mark_circle(size=80, opacity=0).encode(tooltip=tips),
-        height=height,
-    )
 
 
 @draw_once

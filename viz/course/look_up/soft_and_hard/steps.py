@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from viz.charts import marks
 from viz.charts.patches import PICKED, lit, place_name, reads
 from viz.course.exhibit import Folds
 from viz.course.kit import equation_view
@@ -88,9 +89,18 @@ def many(params: Params, data: maths.Data) -> Folds:
     with _harbour(params, data):
         mean = data.patches[data.samples].mean(0)
         _reads([("soft", _soft(data)), (f"mean of {n} draw{_s(n)}", mean)], height=170 if low else 200)
-        size = {"height": 200 if low else 230}
+        distances = {"expected: 1/√n": near.expect, "these draws": np.maximum(near.distance, 1e-6)}
         page_parts.show(
-            charts.nearing(near.n, near.distance, near.expect, at=n, unit="colour", **size),
+            marks.lines(
+                pd.DataFrame(distances, near.n),
+                x="n, draws",
+                title="distance, colour",
+                form="~g",
+                dashed=["expected: 1/√n"],
+                scales=("log", "log"),
+                overlay=marks.rules({"": n}),
+                height=225 if low else 215,
+            ),
             f"{SLUG}near",
             f"The distance of the mean from the soft read falls to {near.distance[-1]:.4f} after {n} draws.",
         )

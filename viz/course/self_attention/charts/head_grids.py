@@ -1,8 +1,8 @@
-"""One tensor of multi-head attention as a grid of cells, each in the colour of its head; and bars in these colours."""
+"""One tensor of multi-head attention as a grid of cells, each in the colour of its head."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
@@ -13,7 +13,6 @@ from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, visible
-from viz.number_text import true_minus
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TINT = 0.45
@@ -166,64 +165,3 @@ def _heading(title: str, shape: str, code: str, room: bool) -> list[alt.Chart]:
         for text, size, family, ink, high, weight in lines
         if text
     ]
-
-
-@draw_once
-def per_head(
-    values: Sequence[float] | Array,
-    names: Sequence[str],
-    *,
-    title: str,
-    number: str = "{:.2f}",
-    heads: Sequence[int] | None = None,
-    marks: Mapping[float, str] | None = None,
-) -> alt.TopLevelMixin:
-    """One horizontal bar a head in its colour, with its number; values may be negative. `heads`: their numbers, -1 for no head.
-
-    `marks`: places of the axis with their names, all of them in the picture, so that small bars look small.
-
-    >>> [row["said"] for row in per_head([3.9, 0.0], ["head 1", "head 2"], title="change").to_dict()["data"]["values"]]
-    ['3.90', '0.00']
-    """
-    known = list(range(len(values))) if heads is None else list(heads)
-    low, high = min(0.0, *values, *(marks or ())), max(0.0, *values, *(marks or ()))
-    room = 0.2 * ((high - low) or 1.0)
-    rows = [
-        {
-            "place": place,
-            "name": phrase(name),
-            "value": float(value),
-            "said": true_minus(number.format(value)),
-            "colour": colour(head),
-        }
-        for place, (name, value, head) in enumerate(zip(names, values, known, strict=True))
-    ]
-    bare: dict[str, Any] = {"domain": False, "ticks": False, "labelOverlap": False}
-    axis = marks and alt.Axis(
-        values=list(marks), labelExpr=vega.label_expression(marks), orient="top", **bare
-    )
-    scale = vega.exact_scale(low - (room if low < 0 else 0), high + room)
-    across: dict[str, Any] = {"title": None, "axis": axis or None, "scale": scale}
-    base = vega.Chart().encode(
-        x=alt.X("value:Q", **across),
-        y=vega.row_axis([row["name"] for row in rows], labelLimit=200),
-        tooltip=vega.tooltip(("name:N", "head"), ("said:N", title or "change")),
-    )
-    bars = base.mark_bar(height={"band": 0.66}).encode(color=vega.raw_channel())
-    nought = vega.Chart().mark_rule(color=theme.LINE, strokeWidth=1).encode(x=alt.X(datum=0, **across))
-    sides: tuple[tuple[str, Any, int], ...] = ((">=", "left", 6), ("<", "right", -6))
-    said = [
-        base.transform_filter(f"datum.value {side} 0")
-        .mark_text(fontSize=14, align=align, dx=shift, color=theme.TEXT)
-        .encode(text="said:N")
-        for side, align, shift in sides
-    ]
-    heading = alt.TitleParams(
-        phrase(title), font=theme.FONT, fontSize=15, fontWeight="normal", color=theme.MUTED, offset=10
-    )
-    return alt.layer(bars, nought, *said, data=vega.Rows(values=rows)).properties(
-        view=vega.BARE,
-        height=38 * bool(title) + 26 * bool(marks) + 10 + 30 * len(values),
-        padding={"left": 4, "right": 4, "top": 2, "bottom": 2},
-        **({"title": heading} if title else {}),
-    )

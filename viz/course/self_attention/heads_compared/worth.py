@@ -14,7 +14,7 @@ from core.errors import InputError
 from core.serving.engine import RunRequest, default
 from viz.charts import marks
 from viz.course.exhibit import Folds
-from viz.course.self_attention.charts.head_grids import per_head
+from viz.course.self_attention.charts.head_grids import colour
 from viz.course.self_attention.heads_compared.maths import Layer, Removal, removal
 from viz.course.self_attention.heads_compared.params import SLUG, Params
 from viz.course.self_attention.heads_compared.steps import deeper, head_link, heads
@@ -127,13 +127,15 @@ def ablation(params: Params, data: Layer) -> Folds:
         "Switch off", (*range(n), n), SLUG + "off", best, lambda h: f"all {n}" if h == n else f"H{h}"
     )
     with picture:
-        figure = per_head(
-            np.log2(np.maximum(factors, 1e-30)) if known else np.zeros(n + 1),
-            [*(f"without H{h}" for h in range(n)), f"without all {n}"],
-            heads=[*range(n), -1],
-            number="{:+.3f}" if known else "?",
-            title="" if exhibit_parts.presenting() else "doublings (+) and halvings (−) of its probability",
-            marks={-1.0: "half", 0.0: "the same", 1.0: "double"},
+        rows = [*(f"without H{h}" for h in range(n)), f"without all {n}"]
+        figure = marks.bars(
+            pd.Series(np.log2(np.maximum(factors, 1e-30)), rows),
+            "{:+.3f}",
+            title="doublings (+) and halvings (−) of its probability",
+            hues=[colour(h) for h in (*range(n), -1)],
+            end=1.0,
+            covered=not known,
+            row=30,
         )
         told = "A bar per head: by how many doublings or halvings the probability changes without it."
         page_parts.show(figure, f"{SLUG}off.picture", told if known else "Covered until you guess.")

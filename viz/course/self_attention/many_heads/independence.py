@@ -11,7 +11,7 @@ import streamlit as st
 from core.maths import max_difference
 from viz.charts import marks
 from viz.course.exhibit import Folds
-from viz.course.self_attention.charts.head_grids import per_head
+from viz.course.self_attention.charts.head_grids import colour
 from viz.course.self_attention.many_heads import maths
 from viz.course.self_attention.many_heads.grids import grids
 from viz.course.self_attention.many_heads.maths import Ways
@@ -49,11 +49,12 @@ def redraw(params: Params, data: Ways) -> Folds:
     with left:
         grids("redraw", out, values=True, covered=() if known else (AFTER,))
     with right:
-        figure = per_head(
-            moved if known else np.zeros(size.h),
-            [f"head {k + 1}" for k in range(size.h)],
+        figure = marks.bars(
+            pd.Series(moved, [f"head {k + 1}" for k in range(size.h)]),
+            "{:.2f}",
             title="largest change of an output",
-            number="{:.2f}" if known else "?",
+            hues=[colour(k) for k in range(size.h)],
+            covered=not known,
         )
         told = "How much the output of each head changes, a bar per head."
         page_parts.show(figure, f"{SLUG}.redraw.bars", told if known else COVERED)

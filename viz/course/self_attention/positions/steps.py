@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
+from viz.charts import marks
 from viz.course.exhibit import Folds
 from viz.course.self_attention.position_criteria import CRITERIA
 from viz.course.self_attention.positions import position_ideas, read
@@ -19,7 +20,7 @@ from viz.number_text import number, percent_of_change
 from viz.shell import links
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
-SHORT = ("unique", "same / step", "bounded", "fixed", "same / everywhere")
+SHORT = ("unique", "same\nstep", "bounded", "fixed", "same\neverywhere")
 SAME, NEAR, FAR = "Exactly the same", "Alike, less than a tenth apart", "Clearly different"
 PAIRS, SEEN = 4, 40
 ROUNDING = 1e-5
@@ -47,7 +48,15 @@ def guess(params: Params, _: object) -> Folds:
     lines = found.lines if known else {read.WITH: with_}
     tallest = max(1.0, max(float(line.max()) for line in found.lines.values()))
     page_parts.show(
-        codes.by_layer(lines, top=tallest, height=exhibit_parts.by_mode(300, 400)),
+        marks.lines(
+            pd.DataFrame({name: pd.Series(line) for name, line in lines.items()}).rename({0: "input"}),
+            x="after layer",
+            title="distance / length",
+            form="~g",
+            ends=(-0.05 * tallest, 1.1 * tallest),
+            legend=False,
+            height=exhibit_parts.by_mode(270, 370),
+        ),
         f"{SLUG}.twins",
         f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.",
     )
@@ -113,18 +122,25 @@ def criteria(params: Params, data: read.Verdicts) -> Folds:
     names, kept = [verdict.name for verdict in data.verdicts], data.passes
     chosen = names.index(params.code) if params.code in names else 0
     rests = [position_ideas.grounds(verdict, params.short, params.long) for verdict in data.verdicts]
-    marks = [["✓" if good else "✗" for good in row] for row in kept]
+    ticks = [["✓" if good else "✗" for good in row] for row in kept]
     page_parts.show(
-        codes.ticks(names, SHORT, kept, rests, chosen=chosen, height=exhibit_parts.by_mode(320, 365)),
+        marks.cells(
+            pd.DataFrame(np.where(kept, 1, -1), names, SHORT),
+            [mark for row in ticks for mark in row],
+            ends=(-6, 6),
+            highlighted=(chosen, None),
+            notes=[ground for row in rests for ground in row],
+            height=exhibit_parts.by_mode(300, 340),
+        ),
         f"{SLUG}.ticks",
-        "Ticks: " + "; ".join(f"{name} {''.join(row)}" for name, row in zip(names, marks, strict=True)),
+        "Ticks: " + "; ".join(f"{name} {''.join(row)}" for name, row in zip(names, ticks, strict=True)),
     )
-    told = [f"{mark} {said}" for mark, said in zip(marks[chosen], rests[chosen], strict=True)]
+    told = [f"{mark} {said}" for mark, said in zip(ticks[chosen], rests[chosen], strict=True)]
     page_parts.summary(f"{names[chosen]}: {'; '.join(told)}.")
 
     def table() -> pd.DataFrame:
         columns = {
-            words: [f"{row[i]} {rest[i]}" for row, rest in zip(marks, rests, strict=True)]
+            words: [f"{row[i]} {rest[i]}" for row, rest in zip(ticks, rests, strict=True)]
             for i, words in enumerate(CRITERIA)
         }
         return pd.DataFrame(columns, index=names)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz.charts.over_length import over_length
 from viz.course.exhibit import Folds
-from viz.course.transformer.complexity import charts, maths
+from viz.course.transformer.complexity import maths
 from viz.course.transformer.complexity.maths import Data, times
 from viz.course.transformer.complexity.params import Params
 from viz.widgets import engine_client, page_parts
@@ -32,8 +32,8 @@ def measured(params: Params, data: Data) -> Folds:
     where = "this server, just now" if mine else kept.machine
     n = [row.n for row in rows]
     lines = {
-        "self-attention": (n, [1e3 * row.attention for row in rows]),
-        "LSTM": (n, [1e3 * row.lstm for row in rows]),
+        "self-attention": [1e3 * row.attention for row in rows],
+        "LSTM": [1e3 * row.lstm for row in rows],
     }
     st.caption(f"{'Measured' if mine else 'A recorded run'}, p = {width}: {where}.")
     told = "; ".join(
@@ -42,14 +42,11 @@ def measured(params: Params, data: Data) -> Folds:
     crossing = maths.crossing(width, count_all=True)
     picture = over_length(
         lines,
-        marked_length=None,
-        crossing=crossing,
-        y_title="milliseconds",
-        dots=True,
-        mark_label="counted: n = 2p",
+        [row.n for row in rows],
+        title="milliseconds",
+        marked={f"counted: n = 2p = {crossing:,}": crossing},
         unit="ms",
-        height=310,
-        hues=charts.HUES,
+        height=280,
     )
     page_parts.show_large(
         picture,

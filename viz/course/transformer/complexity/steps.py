@@ -33,17 +33,15 @@ def count(params: Params, data: Data) -> Folds:
         f"{sums}: {times(ratio)}. Which one is more expensive depends on whether n or p is larger; they are equal at n = "
         f"{data.crossing:,}.",
     )
-    lines = {name: (data.lengths, values) for name, values in data.curves.items()}
     meet = f"; the lines meet at n = {data.crossing:,}" if told else ", still covered"
     picture = over_length(
-        lines,
-        marked_length=n,
-        crossing=data.crossing,
-        y_title="multiplications",
+        data.curves,
+        data.lengths,
+        title="multiplications",
+        marked={f"n = {n:,}": n}
+        | ({f"n = {'2p' if params.whole else 'p'} = {data.crossing:,}": data.crossing} if told else {}),
         covered=not told,
-        mark_label="n = 2p" if params.whole else "n = p",
-        height=300,
-        hues=charts.HUES,
+        height=270,
     )
     page_parts.show_large(
         picture,
@@ -186,16 +184,13 @@ def memory(params: Params, data: Data) -> Folds:
         f"scores, {maths.HEADS} heads": [maths.score_bytes(each) for each in data.lengths],
         "states": [maths.state_bytes(each, p) for each in data.lengths],
     }
-    lines = {name: (data.lengths, values) for name, values in kept.items()}
-    hues = dict(zip(lines, charts.HUES.values(), strict=False))
     picture = over_length(
-        lines,
-        marked_length=n,
-        crossing=p / maths.HEADS,
-        y_title="bytes",
-        mark_label="n = p / 8",
+        kept,
+        data.lengths,
+        title="bytes",
+        marked={f"n = {n:,}": n, f"n = p / {maths.HEADS} = {p / maths.HEADS:g}": p / maths.HEADS},
         unit="bytes",
-        hues=hues,
+        height=300,
     )
     page_parts.show_large(
         picture,
@@ -221,7 +216,7 @@ def memory(params: Params, data: Data) -> Folds:
     line = rf"8 \cdot {n}^2 \cdot 4 = {scores:,}".replace(",", "{,}") + r"\;\text{bytes}"
     return Folds(
         frame,
-        {"n": data.lengths, "scores": lines[f"scores, {maths.HEADS} heads"][1]},
+        {"n": data.lengths, "scores": kept[f"scores, {maths.HEADS} heads"]},
         equations={"self.scores": {}},
         latex=(line,),
     )

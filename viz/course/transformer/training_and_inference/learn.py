@@ -55,12 +55,11 @@ def one_step(params: Params, data: AtOnce) -> Folds:
     now, first = found[-1], found[0]
     with st.container():
         told = params.steps > 0 or first.loss < LITTLE or _ask_largest_gain(params, wanted)
+    row = 46 if len(wanted) < 8 else 36
     left, right = st.columns([3, 2], gap="medium")
     with left:
         page_parts.show_large(
-            learned_task.losses(
-                read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))
-            ),
+            learned_task.losses(read, wanted, now.losses, first.losses if now.step else None, row=row),
             SLUG + "learn.picture",
             f"The loss of each position after {now.step} steps: "
             + list_values(zip(wanted, now.losses, strict=True), "{:.3f}")
@@ -73,7 +72,7 @@ def one_step(params: Params, data: AtOnce) -> Folds:
                 [each.loss for each in found],
                 MOST,
                 np.stack([each.losses for each in found]),
-                height=min(300, 96 + 44 * len(wanted)),
+                height=8 + row * len(wanted),
             ),
             SLUG + "curve.picture",
             f"The mean loss over the steps: {', '.join(number(each.loss, 3) for each in found)}.",

@@ -10,8 +10,10 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+import pandas as pd
 
 from viz import theme
+from viz.charts import marks
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.course.transformer.training_and_inference.charts.teacher_forcing import END, Chart, Rows, token_name
@@ -19,111 +21,58 @@ from viz.labels import visible
 from viz.number_text import number
 
 Array = np.ndarray[Any, np.dtype[Any]]
-BANDS = alt.Scale(type="band", padding=0)
 TICKS = (1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4, 1e-5, 1e-6)
 
 
-@draw_once
 def losses(
     read: Sequence[str],
     wanted: Sequence[str],
     values: Array | None,
     before: Array | None = None,
     *,
-    height: int | None = None,
+    row: float = 0,
 ) -> Chart:
     """The loss of each place as a bar, "reads → target" beside it; None: the bars are still covered.
 
-    `before` draws what it was as a pale bar behind. Shapes: (m,).
+    `before` draws what it was as a pale bar above; `row` are the pixels of a place. Shapes: (m,).
 
-    >>> losses(["START"], ["De"], np.array([0.5])).to_dict()["data"]["values"][0]["said"]
+    >>> losses(["START"], ["De"], np.array([0.5])).to_dict()["data"]["values"][0]["label"]
     '0.500'
     """
-    n = len(wanted)
-    now, past = (
-        np.zeros(n) if found is None else np.asarray(found, dtype=np.float64) for found in (values, before)
-    )
-    most = max(float(now.max(initial=0)), float(past.max(initial=0)), 0.02)
-    cells = [
-        {
-            "place": t,
-            "reads": visible(read[t]),
-            "says": visible(wanted[t]),
-            "now": float(now[t]),
-            "before": float(past[t]),
-            "end": float(max(now[t], past[t])),
-            "said": "?" if values is None else number(float(now[t]), 3),
-        }
-        for t in range(n)
-    ]
     names = [f"{token_name(a)} → {token_name(b)}" for a, b in zip(read, wanted, strict=True)]
-    across = vega.exact_scale(0, most * 1.25)
-    told = [
-        "reads:N",
-        ("says:N", "target"),
-        *([] if before is None else [("before:Q", "", ".4f")]),
-        *([] if values is None else [("now:Q", "loss", ".4f")]),
-    ]
-    hues = {"before": theme.SEQUENTIAL[3], "now": theme.CATEGORICAL[1]}
-    hue = (
-        vega.colour_channel("when:N", hues)
-        if before is None
-        else vega.colour_channel("when:N", hues, vega.legend(offset=4))
+    columns = (
+        {"now": np.nan if values is None else values} if before is None else {"before": before, "now": values}
     )
-    axis = alt.Axis(tickCount=5 if before is None else 4, domain=False, labelOverlap=True, labelBound=True)
-    base = vega.rows(
-        cells,
-        y=vega.row_axis(names, scale=BANDS, labelFontSize=15, labelLimit=320),
-        tooltip=vega.tooltip(*told),
+    table = pd.DataFrame(columns, names, dtype=float)
+    return marks.bars(
+        table["now"] if before is None else table,
+        [
+            f"{loss:.3f}" if column == "now" else ""
+            for _, row in table.iterrows()
+            for column, loss in row.items()
+        ],
+        title="loss, −ln P(the wanted token)",
+        highlighted=[] if before is None else ["now"],
+        row=row,
     )
-    layers = [
-        base.transform_calculate(when=f"'{which}'")
-        .mark_bar(height={"band": band})
-        .encode(
-            x=alt.X(f"{which}:Q", scale=across, title="loss, −ln P(the wanted token)", axis=axis), color=hue
-        )
-        for which, band in ((("before", 0.72), ("now", 0.36)) if before is not None else (("now", 0.62),))
-    ]
-    said = base.mark_text(fontSize=15, align="left", dx=6)
-    layers.append(said.encode(x=alt.X("end:Q", scale=across), text="said:N"))
-    return _bare(layers, height or 64 + (46 if n <= 6 else 34) * n)
+
+
+def curve(taken: Sequence[float], most: int, places: Array, *, height: int = 250) -> Chart:
+    """The mean loss before any step and after each, thick; thin lines are the single places. Shapes: places (step + 1, m).
+
+    >>> [row["y"] for row in curve([0.5, 0.4], 8, np.zeros((2, 1))).to_dict()["data"]["values"] if row["line"] == "mean"]
+    [0.5, 0.4]
+    """
+    lines = {"mean": taken} | {f"position {t + 1}": losses for t, losses in enumerate(places.T)}
+    return marks.lines(
+        pd.DataFrame(lines), x="optimiser steps", title="loss", end=most, highlighted=["mean"], height=height
+    )
 
 
 def _bare(layers: Sequence[alt.Chart], height: int) -> Chart:
     return alt.layer(*layers).properties(
         width="container", height=height, padding=vega.AROUND, view=vega.BARE
     )
-
-
-@draw_once
-def curve(taken: Sequence[float], most: int, places: Array | None = None, *, height: int = 250) -> Chart:
-    """The mean loss before any step and after each, thick; thin lines are the single places. Shapes: places (step + 1, m).
-
-    >>> [row["loss"] for row in curve([0.5, 0.4], 8).to_dict()["data"]["values"]]
-    [0.5, 0.4]
-    """
-    x = alt.X(
-        "step:Q",
-        title="optimiser steps",
-        scale=vega.exact_scale(-0.25, most + 0.25),
-        axis=alt.Axis(grid=False, values=list(range(most + 1)), format="d", labelOverlap=False),
-    )
-    y = alt.Y("loss:Q", title="loss", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5, domain=False))
-    thin = [
-        {"step": step, "place": t, "loss": float(value)}
-        for step, row in enumerate(() if places is None else np.asarray(places))
-        for t, value in enumerate(row)
-    ]
-    mean = vega.rows([{"step": step, "loss": float(loss)} for step, loss in enumerate(taken)], x=x, y=y)
-    told = vega.tooltip(("step:Q", "after step"), ("loss:Q", "mean loss", ".4f"))
-    layers = [
-        mean.mark_line(strokeWidth=3, color=theme.CATEGORICAL[1]),
-        mean.mark_point(filled=True, opacity=1, size=80, color=theme.CATEGORICAL[1]).encode(tooltip=told),
-    ]
-    if thin:
-        each = vega.rows(thin, x=x, y=y, detail="place:N")
-        layers.insert(0, each.mark_line(strokeWidth=1.2, color=theme.SEQUENTIAL[3]))
-    return _bare(layers, height)
 
 
 @draw_once
