@@ -9,9 +9,12 @@ import pandas as pd
 
 from viz.charts import marks
 from viz.charts.parts import vega
+from viz.charts.parts.figures import draw_once
+
 from viz.number_text import decade
 
 
+@draw_once
 def over_length(
     lines: Mapping[str, Sequence[float]],
     lengths: Sequence[float],
