@@ -10,7 +10,6 @@ import pandas as pd
 from viz.charts import marks
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
-
 from viz.number_text import decade
 
 

@@ -24,6 +24,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 TICKS = (1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4, 1e-5, 1e-6)
 
 
+@draw_once
 def losses(
     read: Sequence[str],
     wanted: Sequence[str],
@@ -57,8 +58,9 @@ def losses(
     )
 
 
+@draw_once
 def curve(taken: Sequence[float], most: int, places: Array, *, height: int = 250) -> Chart:
-    """The mean loss before any step and after each, thick; thin lines are the single places. Shapes: places (step + 1, m).
+    """Draw the mean loss before any step and after each, thick; thin lines are the single positions. Shapes: places (step + 1, m).
 
     >>> [row["y"] for row in curve([0.5, 0.4], 8, np.zeros((2, 1))).to_dict()["data"]["values"] if row["line"] == "mean"]
     [0.5, 0.4]
