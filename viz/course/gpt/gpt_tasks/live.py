@@ -22,7 +22,7 @@ from viz.labels import percent
 from viz.shell import errors
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts, training_jobs
 
-KINDS = {"right": "synthetic texts right", "loss": "−L₂, nats per text", "text": "−L₁, nats per token"}
+KINDS = {"right": "accuracy", "loss": "−L₂, nats per text", "text": "−L₁, nats per token"}
 """Measures, and what they are called."""
 NEAR = 0.02
 """Shares that differ by less count as equal."""

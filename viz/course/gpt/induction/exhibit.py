@@ -181,7 +181,11 @@ def look_up(p: Params, twice: Twice) -> View:
     products = twice.products()
     total, largest = sum(products.values()), next(iter(products))
     table = pd.DataFrame({"query part × key part": list(products), "product": list(products.values())})
-    shown = pd.Series(products).head(LARGEST_PARTS).rename(lambda pair: pair.replace(" embedding", ""))
+    shown = (
+        pd.Series(products)
+        .head(LARGEST_PARTS)
+        .rename(lambda pair: pair.replace(" embedding", "").replace("head ", ""))
+    )
 
     def picture(revealed: bool) -> None:
         left, right = columns((1, 1))
@@ -193,7 +197,7 @@ def look_up(p: Params, twice: Twice) -> View:
             bars = marks.bars(
                 shown.abs(),
                 [number(value) for value in shown],
-                title=f"The largest parts of the score of {name}",
+                title=f"Parts of the score of {name}",
                 hues=[int(value < 0) for value in shown],
                 row=exhibit_parts.by_mode(44, 42),
             )
