@@ -58,12 +58,10 @@ NAMES = {
 }
 """How many functions, classes, parameters, attributes, constants and modules of a package may still be named by one of the words."""
 DOCSTRINGS = {
-    "viz/course": 33,
+    "viz/course": 1,  # a doctest calls a function that is among the names
 }
 """How many docstrings of a package may still open in one of the ways or have one of the phrases."""
-OPENINGS = {
-    "viz/course": 137,
-}
+OPENINGS: dict[str, int] = {}
 """How many functions of a package may still have a docstring that opens with no imperative verb."""
 
 

@@ -30,12 +30,12 @@ from viz.number_text import number, row_of_numbers, trimmed
 
 
 def tenths(chance: random.Random, low: float, high: float) -> float:
-    """A number with one decimal."""
+    """Return a random number with one decimal between `low` and `high`."""
     return chance.randint(round(10 * low), round(10 * high)) / 10
 
 
 def _shares(scores: Sequence[float]) -> tuple[list[float], float, list[Step]]:
-    """The softmax by hand: the powers, their sum, and the lines that make them."""
+    """Compute the softmax by hand: return the exponentials of the scores, their sum, and the steps of the solution that compute them."""
     powers = [rounded(math.exp(score)) for score in scores]
     whole = rounded(sum(powers))
     steps = [
@@ -57,7 +57,7 @@ def _divided(powers: Sequence[float], whole: float, weights: Sequence[float]) ->
 
 
 def softmax_row(chance: random.Random) -> Exercise:
-    """Scores of some words become weights: a_i = e^(s_i) / sum_j e^(s_j)."""
+    """Make an exercise in which the scores of four words become weights: a_i = e^(s_i) / sum_j e^(s_j)."""
     places = sorted(chance.sample(range(len(WORDS)), 4))
     scores = [BY_HAND[place] for place in places]
     powers, whole, steps = _shares(scores)
@@ -76,7 +76,7 @@ def softmax_row(chance: random.Random) -> Exercise:
 
 
 def scaled_score(chance: random.Random) -> Exercise:
-    """s = q . k / sqrt(d), with a query and a key drawn as the exhibit draws them: around 0, with variance 1."""
+    """Make an exercise on s = q . k / sqrt(d), with query and key from a normal distribution of mean 0 and variance 1, as on the exhibit."""
     d = chance.choice((2, 3, 5, 6))
     q, k = ([round(chance.gauss(0, 1), 1) + 0.0 for _ in range(d)] for _ in range(2))
     terms = [rounded(a * b) for a, b in zip(q, k, strict=True)]
@@ -125,7 +125,7 @@ MASKS = {
 
 
 def masked_row(chance: random.Random) -> Exercise:
-    """Which keys one row may see, and the softmax over what is left."""
+    """Make an exercise on one row of a masked attention: the keys that the mask allows, and the softmax over their scores."""
     first = chance.randint(0, len(WORDS) - 5)
     words, kind = WORDS[first : first + 5], chance.choice(list(MASKS))
     row = chance.randint(1, 4)
@@ -164,7 +164,7 @@ def masked_row(chance: random.Random) -> Exercise:
 
 
 def weighted_sum(chance: random.Random) -> Exercise:
-    """z = sum_j a_j v_j: the output of one query."""
+    """Make an exercise on the output of one query, z = sum_j a_j v_j, with three values of two numbers each."""
     cuts = sorted(chance.sample(range(1, 20), 2))
     weights = [share / 20 for share in (cuts[0], cuts[1] - cuts[0], 20 - cuts[1])]
     values = [[float(chance.randint(-4, 4)) for _ in range(2)] for _ in weights]
@@ -196,7 +196,7 @@ def weighted_sum(chance: random.Random) -> Exercise:
 
 
 def cosine(chance: random.Random) -> Exercise:
-    """s = q . k / (|q| |k|)."""
+    """Make an exercise on the cosine score s = q . k / (|q| |k|) of a query and a key of three numbers each."""
     q, k = ([float(chance.choice((-3, -2, -1, 1, 2, 3, 4))) for _ in range(3)] for _ in range(2))
     dot = sum(a * b for a, b in zip(q, k, strict=True))
     squares = [sum(a * a for a in side) for side in (q, k)]
@@ -236,7 +236,7 @@ def cosine(chance: random.Random) -> Exercise:
 
 
 def local(chance: random.Random) -> Exercise:
-    """Luong's local attention: a weight times exp(-(s - p)^2 / (2 sigma^2)), sigma = D / 2."""
+    """Make an exercise on Luong's local attention: a weight times exp(-(s - p)^2 / (2 sigma^2)), sigma = D / 2."""
     half, centre = chance.choice((2, 3, 4)), tenths(chance, 4.1, 6.9)
     place = chance.randint(math.ceil(centre - half), math.floor(centre + half))
     weight, sigma = chance.randint(20, 80) / 100, half / 2

@@ -1,4 +1,4 @@
-"""Exercises on what stands around the weights: positions, norms, heads, and how many parameters all that has."""
+"""Exercises on the parts around the attention weights: positions, norms, heads, and the number of their parameters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BASE = 10_000
 
 
 def position(chance: random.Random) -> Exercise:
-    """PE(pos, 2j) = sin(pos / 10000^(2j/d)), PE(pos, 2j + 1) = cos of the same, d = 4."""
+    """Make an exercise on the sinusoidal encoding of a position: PE(pos, 2j) = sin(pos / 10000^(2j/d)), PE(pos, 2j + 1) = cos of the same, d = 4."""
     at, d = chance.randint(1, 60), 4
     exact = sinusoidal_at(torch.tensor([at]), d, BASE)[0].tolist()
     angles = [at * 1.0, at / 100]
@@ -65,7 +65,7 @@ def position(chance: random.Random) -> Exercise:
 
 
 def rotated(chance: random.Random) -> Exercise:
-    """A query and a key of two numbers, each turned by its position in radians: the score knows the distance only."""
+    """Make an exercise on rotary positions: query and key of two numbers are turned by their positions in radians; the score depends on the distance only."""
     q, k = ([float(chance.choice((-2, -1, 1, 2, 3))) for _ in range(2)] for _ in range(2))
     m, n = chance.sample(range(1, 9), 2)
 
@@ -113,7 +113,7 @@ def rotated(chance: random.Random) -> Exercise:
 
 
 def layer_norm(chance: random.Random) -> Exercise:
-    """y = (x - mu) / sqrt(var) of a residual sum, gain 1 and bias 0."""
+    """Make an exercise on layer norm of a residual sum: y = (x - mu) / sqrt(var) with gain 1 and bias 0."""
     x, z = ([float(chance.randint(-4, 6)) for _ in range(4)] for _ in range(2))
     summed = [a + b for a, b in zip(x, z, strict=True)]
     mean = sum(summed) / 4
@@ -155,7 +155,7 @@ def layer_norm(chance: random.Random) -> Exercise:
 
 
 def heads(chance: random.Random) -> Exercise:
-    """The shapes of multi-head attention: d shared by h heads."""
+    """Make an exercise on the shapes of multi-head attention, where h heads share the width d."""
     n, h, d_head = chance.randint(3, 12), chance.choice((2, 3, 4, 6, 8)), chance.choice((4, 8, 16, 32))
     d = h * d_head
     result = (d_head, h * n * n, attention(d))
@@ -187,7 +187,7 @@ def heads(chance: random.Random) -> Exercise:
 
 
 def parameters(chance: random.Random) -> Exercise:
-    """An encoder layer: 4 (d^2 + d) + 2 d d_ff + d_ff + d + 4 d."""
+    """Make an exercise on the number of parameters of an encoder layer: 4 (d^2 + d) + 2 d d_ff + d_ff + d + 4 d."""
     d, times = chance.choice((4, 6, 8, 10, 12, 16, 20, 32)), chance.choice((2, 3, 4))
     d_ff = times * d
     parts = (attention(d), feed_forward(d, d_ff), 2 * norm(d))
@@ -216,7 +216,7 @@ def parameters(chance: random.Random) -> Exercise:
 
 
 def factorised(chance: random.Random) -> Exercise:
-    """ALBERT's embedding: V E + E d + d in place of V d."""
+    """Make an exercise on the parameters of ALBERT's embedding: V E + E d + d in place of V d."""
     vocab, d = chance.choice((1000, 2000, 5000, 8000, 30_000)), chance.choice((256, 512, 768, 1024))
     e = chance.choice((32, 64, 128))
     whole, small = vocab * d, vocab * e + e * d + d

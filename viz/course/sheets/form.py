@@ -1,7 +1,7 @@
-"""What an exercise is, and how its numbers are made fit for work by hand.
+"""The form of an exercise, and helpers that make its numbers fit for work by hand.
 
-Who works by hand rounds on the way. So does the solution, to `MIDDLE` decimals in between; an exercise whose answer would be another
-one without that rounding, or in which a number lies halfway between two, is drawn again (`Doubtful`). What is printed is then right
+A student who works by hand rounds on the way. So does the solution, to `MIDDLE` decimals in between; an exercise whose answer would be another
+one without that rounding, or in which a number is halfway between two, is drawn again (`Doubtful`). What is printed is then right
 both for the student with a pocket calculator and for the library that computes it exactly.
 
 Words hold mathematics between two dollar signs, in the one-line form of `viz.course.equations.form`; a step's `line` is such a line.
@@ -97,7 +97,7 @@ class Kind:
     also: tuple[str, ...] = ()
 
     def draw(self, seed: int, number: int = 1) -> Exercise:
-        """The exercise of a seed, the same for everybody; `number` counts those of one kind on one sheet.
+        """Return the exercise of a seed, the same for everybody; `number` counts those of one kind on one sheet.
 
         Raises:
             RuntimeError: no draw is fit for work by hand; a mistake in `make`, which no seed should meet.
@@ -117,13 +117,13 @@ def number_blanks(labels: Sequence[str], values: Sequence[float], decimals: int 
 
 
 def rounded(value: float, decimals: int = MIDDLE) -> float:
-    """A number rounded as one does by hand.
+    """Round a number as one does by hand.
 
     >>> rounded(0.12346), rounded(2.0, 0)
     (0.1235, 2.0)
 
     Raises:
-        Doubtful: it lies halfway between two, where people and computers round differently.
+        Doubtful: it is halfway between two, where people and computers round differently.
     """
     scaled = abs(value) * 10**decimals
     if abs(scaled - math.floor(scaled) - 0.5) < 1e-6:
@@ -132,7 +132,7 @@ def rounded(value: float, decimals: int = MIDDLE) -> float:
 
 
 def agreed(by_hand: float, exact: float, decimals: int) -> float:
-    """The answer, where rounding on the way did not change it.
+    """Return the answer, rounded, if rounding on the way did not change it.
 
     >>> agreed(0.12341, 0.1234, 3)
     0.123
@@ -147,12 +147,12 @@ def agreed(by_hand: float, exact: float, decimals: int) -> float:
 
 
 def agreed_all(by_hand: Sequence[float], exact: Sequence[float], decimals: int) -> tuple[float, ...]:
-    """The same for several numbers."""
+    """Return several answers, rounded, if rounding on the way changed none of them."""
     return tuple(agreed(one, other, decimals) for one, other in zip(by_hand, exact, strict=True))
 
 
 def inside(value: float, decimals: int = MIDDLE) -> str:
-    """The same in the middle of a product or a difference: a negative number stands in brackets.
+    """Return a number as text for the middle of a product or a difference: a negative one is in brackets.
 
     >>> inside(-1.5), inside(2)
     ('( −1.5 )', '2')
@@ -161,7 +161,7 @@ def inside(value: float, decimals: int = MIDDLE) -> str:
 
 
 def vector(values: Sequence[float], decimals: int = MIDDLE) -> str:
-    """Several numbers in brackets.
+    """Return numbers as the text of a vector in square brackets.
 
     >>> vector([1, -2.5])
     '[ 1 ; −2.5 ]'
@@ -170,10 +170,10 @@ def vector(values: Sequence[float], decimals: int = MIDDLE) -> str:
 
 
 def total(terms: Sequence[str], result: str) -> str:
-    """A line that adds: terms, and what they make."""
+    """Return a line of mathematics that adds terms: "a + b = result"."""
     return f"{' + '.join(terms)} = {result}"
 
 
 def below(*lines: str) -> str:
-    """Lines one below the other."""
+    """Return lines of mathematics as one that sets them below each other."""
     return f"lines{{ {' }{ '.join(lines)} }}" if len(lines) > 1 else "".join(lines)

@@ -58,7 +58,7 @@ def exercise_kinds_of_page(page: str) -> tuple[str, ...]:
 
 
 def sheet(keys: Sequence[str], seed: int, each: int = 1) -> tuple[tuple[Kind, Exercise], ...]:
-    """The exercises of a sheet: `each` of every kind; the same for the same seed.
+    """Return the exercises of a sheet, `each` of every kind; they are the same for the same seed.
 
     >>> [kind.key for kind, _ in sheet(["softmax", "mask"], 3, 2)]
     ['softmax', 'softmax', 'mask', 'mask']

@@ -37,7 +37,7 @@ FRONTS = ("", "re", "un", "over")
 
 
 def pieces(chance: random.Random) -> Exercise:
-    """A word is cut from the left, each time by the longest piece that the vocabulary holds."""
+    """Make an exercise on WordPiece: a word is cut from the left, each time by the longest piece that the vocabulary holds."""
     stem, ending, front = chance.choice(STEMS), chance.choice(ENDINGS), chance.choice(FRONTS)
     word = front + stem + ending
     on = wordpiece.ON if front else ""
@@ -83,7 +83,7 @@ def _predicted(sentence: str) -> tuple[tuple[str, ...], tuple[float, ...]]:
 
 
 def perplexity(chance: random.Random) -> Exercise:
-    """exp(-(1/n) sum ln p), with a model's probabilities of a few tokens of a sentence."""
+    """Make an exercise on the cross-entropy and the perplexity, exp(-(1/n) sum ln p), of a model's probabilities of a few tokens of a text."""
     tokens, told = _predicted(chance.choice(_texts("continue")))
     n = chance.choice((3, 4))
     if len(tokens) <= n:
@@ -119,13 +119,13 @@ def perplexity(chance: random.Random) -> Exercise:
 
 
 def _texts(kind: str) -> list[str]:
-    """Our texts for models that do one thing: "continue" or "fill"."""
+    """Return the preset texts for models of one kind: "continue" or "fill"."""
     return [row.text.replace("[MASK]", row.second) for row in texts("presets") if row.kind == kind]
 
 
 @functools.cache
 def _filled(sentence: str, place: int) -> tuple[str, tuple[tuple[str, float], ...], float]:
-    """The sentence with a blank, the most probable tokens, and the probability of the word that stood there."""
+    """Mask one word of a sentence; return that word, the model's most probable tokens, and the probability of the masked word."""
     model = default().open(FILLER)
     text = hidden_words.read(model, sentence, 40)
     said = hidden_words.in_turn(model, text, [place])[0]
@@ -133,7 +133,7 @@ def _filled(sentence: str, place: int) -> tuple[str, tuple[tuple[str, float], ..
 
 
 def masked_loss(chance: random.Random) -> Exercise:
-    """-ln p and -log2 p of a hidden word, with a model's probability."""
+    """Make an exercise on the loss of a masked word in nats and in bits, -ln p and -log2 p, with a model's probability p."""
     sentence = chance.choice(_texts("fill"))
     n = len(hidden_words.read(default().open(FILLER), sentence, 40).tokens)
     word, best, wanted = _filled(sentence, chance.randint(1, n - 2))
@@ -171,7 +171,7 @@ def masked_loss(chance: random.Random) -> Exercise:
 
 @functools.cache
 def _continued(text: str, many: int) -> tuple[tuple[str, float], ...]:
-    """The most probable next tokens behind a text, each with its log-probability."""
+    """Return the `many` most probable next tokens after a text, each with its log-probability in nats."""
     model = default().open(WRITER)
     log_p = log_softmax(np.asarray(model.run(text, keep=[]).logits, dtype=np.float64))[-1]
     best = np.argsort(-log_p, kind="stable")[:many]
@@ -179,7 +179,7 @@ def _continued(text: str, many: int) -> tuple[tuple[str, float], ...]:
 
 
 def beam_step(chance: random.Random) -> Exercise:
-    """Two beams, three candidates each: which two texts go on?"""
+    """Make an exercise on one step of beam search: two beams with three candidates each, of which two texts are kept."""
     sentence = chance.choice(_texts("continue"))
     words = sentence.split()
     start = " ".join(words[: chance.randint(1, len(words) - 1)])
@@ -243,7 +243,7 @@ def _counted(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
 
 
 def bleu(chance: random.Random) -> Exercise:
-    """BLEU with words and pairs of words: BP sqrt(p_1 p_2), BP = e^(1 - r / c) where the translation is the shorter."""
+    """Make an exercise on BLEU with words and pairs of words: BP sqrt(p_1 p_2), BP = e^(1 - r / c) where the translation is the shorter."""
     rows = [row for row in texts("presets") if row.kind == "translate"]
     row, model = chance.choice(rows), chance.choice(TRANSLATORS)
     candidate, reference = _words(_translated(model, row.text)), _words(chance.choice(row.answers))

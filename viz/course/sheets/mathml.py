@@ -28,7 +28,7 @@ class _Anything(Mapping[str, Sign]):
 
 
 def mathml(line: str, *, block: bool = False) -> str:
-    """A line as a `math` element.
+    """Return a line of mathematics as a MathML `math` element; `block` sets it on a line of its own.
 
     >>> mathml("a"), mathml("z_1 = 0.5")
     ('<math><mi>a</mi></math>', '<math><mrow><msub><mi>z</mi><mn>1</mn></msub><mo>=</mo><mn>0.5</mn></mrow></math>')
@@ -41,7 +41,7 @@ def mathml(line: str, *, block: bool = False) -> str:
 
 
 def prose(text: str) -> str:
-    """Words with mathematics between dollar signs as HTML; everything else is taken literally.
+    """Return words with mathematics between dollar signs as HTML; everything else is escaped.
 
     >>> prose("a < $b$")
     'a &lt; <math><mi>b</mi></math>'
@@ -64,7 +64,7 @@ def _around(tag: str) -> Callable[[Node], str]:
 
 
 def _row(node: Node) -> str:
-    """Side by side; a sign behind another one belongs to the number that follows: = −2."""
+    """Set the parts of a node side by side; a minus sign after another sign belongs to the number that follows: = −2."""
     if len(node.parts) == 1:
         return _drawn(node.parts[0])
     before = ("", *(part.text if part.kind == "operator" else "" for part in node.parts))
@@ -80,7 +80,7 @@ def _operator(node: Node) -> str:
 
 
 def _name(text: str) -> str:
-    """An upright name, with the space that a function has on both sides."""
+    """Set an upright name with the space that a function has on both sides."""
     return f'<mspace width="0.17em"/>{text}<mspace width="0.17em"/>'
 
 
@@ -94,7 +94,7 @@ def _sign(node: Node) -> str:
 
 
 def _index(text: str) -> str:
-    """An index such as ij or 1: letters slanted, numbers upright."""
+    """Set an index such as ij or 1: letters slanted, numbers upright."""
     parts = []
     for part in re.findall(r"\d+|\S", text):
         tag = "mn" if part.isdecimal() else "mi" if part.isalpha() else "mo"
@@ -108,7 +108,7 @@ def _bracket(node: Node) -> str:
 
 
 def _lines(node: Node) -> str:
-    """One below the other, as far to the left as they go."""
+    """Set the parts of a node below each other, aligned at the left."""
     rows = (
         f'<mtr><mtd style="text-align: left; text-align: -webkit-left">{_drawn(part)}</mtd></mtr>'
         for part in node.parts

@@ -32,12 +32,12 @@ _RULE = f"Unless stated otherwise, round intermediate results to {MIDDLE} decima
 
 
 def exercises(drawn: Sequence[tuple[Kind, Exercise]], seed: int) -> str:
-    """The sheet for students: each question with its table and room to write."""
+    """Return the HTML of the sheet for students: each question with its table and space to write."""
     return _page(TITLE, seed, _NAME, [_asked(number, *one) for number, one in enumerate(drawn, 1)])
 
 
 def solutions(drawn: Sequence[tuple[Kind, Exercise]], seed: int) -> str:
-    """The sheet of the solutions: the question's table, the arithmetic step by step, the answer."""
+    """Return the HTML of the sheet of solutions: each question's table, the arithmetic step by step, the answer."""
     return _page(SOLVED, seed, "", [_solved(number, *one) for number, one in enumerate(drawn, 1)])
 
 
@@ -114,7 +114,7 @@ def _section(number: int, kind: Kind, body: str) -> str:
 
 
 def _table(one: Exercise, filled: bool = False) -> str:
-    """The table of an exercise, whose cells may hold mathematics; `filled`: without the rows that are left to fill in."""
+    """Return the HTML table of an exercise, whose cells may hold mathematics; `filled`: without the rows that have empty cells to fill in."""
     if not one.head:
         return ""
     head = "".join(f'<th scope="col">{prose(cell)}</th>' for cell in one.head)

@@ -22,7 +22,10 @@ LETTERS, LINE = 46, 21
 
 @draw_once
 def tables(V: int, E: int, H: int, *, covered: bool = False, height: int = 300) -> vega.Layers:
-    """V x H above, V x E and E x H below, all by the same two scales: equal areas are equally many numbers. covered: no counts of the factors.
+    """Draw embedding matrices to scale: BERT's V x H above, ALBERT's V x E and E x H below; equal areas are equally many numbers.
+
+    `V` is the size of the vocabulary, `E` the width of ALBERT's embedding, `H` the width of the layers. `covered`: question marks in place of
+    the sizes of ALBERT's matrices.
 
     >>> [row["said"] for row in tables(10, 2, 4).to_dict()["layer"][1]["data"]["values"]]
     ['V × H = 40', 'V × E = 20']
@@ -96,9 +99,9 @@ def crossing(V: int, E: int, H: int, *, covered: bool = False) -> vega.Layers:
 
 @draw_once
 def owners(places: Sequence[tuple[int, str, int, int]], *, height: int = 150) -> vega.Layers:
-    """Layers from left to right, their parts in rows: one colour for one address in memory, and the layer that had it first.
+    """Draw the layers of a network from left to right and their parts in rows; a cell names the layer whose weights it uses and has their colour.
 
-    `places`: of each its layer, its part, its address, and the first layer with that address.
+    `places`: for each part of a layer its layer, its name, the address of its weights in memory, and the first layer with that address.
 
     >>> chart = owners([(0, "attention", 64, 0), (1, "attention", 64, 0)]).to_dict()
     >>> [cell["said"] for cell in chart["data"]["values"]]
@@ -138,7 +141,9 @@ def owners(places: Sequence[tuple[int, str, int, int]], *, height: int = 150) ->
 
 @draw_once
 def cards(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]], *, letters: int = LETTERS) -> vega.Layers:
-    """Pairs below each other: a heading, then each text in lines, in the colour of its number.
+    """Draw groups of texts below each other: a heading, then each text on a card, broken into lines of at most `letters` letters.
+
+    `rows`: (heading, its texts); a text is (words, the index of its card's colour in `theme.CATEGORICAL`).
 
     >>> chart = cards([("c = 1", [("a b", 0), ("c", 1)])]).to_dict()
     >>> [row["text"] for row in chart["layer"][1]["data"]["values"]]

@@ -20,9 +20,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def on_a_map(
     places: Array, names: Sequence[str], senses: Sequence[str], order: Sequence[str]
 ) -> alt.TopLevelMixin:
-    """Points of a plane with their names, a colour and a shape for each kind; both axes without numbers.
+    """Draw points of a plane, numbered from 1, with a colour and a shape for each meaning; both axes are without numbers.
 
-    Shapes: places (point, 2).
+    `names` are the tooltips of the points, `senses` their meanings, `order` all meanings in the order of the legend. Shapes: places (point, 2).
 
     >>> on_a_map(np.zeros((1, 2)), ["1"], ["money"], ["money", "river"]).to_dict()["layer"][0]["mark"]["type"]
     'point'
@@ -50,7 +50,7 @@ def on_a_map(
 
 
 def _shapes(order: Sequence[str], shapes: Sequence[str], **more: Any) -> alt.Shape:
-    """A shape for each kind, in one key with their colours."""
+    """Return an encoding that gives each kind a shape, with its legend, which Vega merges with that of the colours."""
     key = vega.legend(orient="bottom", **more)
     scale = alt.Scale(domain=list(order), range=list(shapes[: len(order)]))
     return alt.Shape("kind:N", scale=scale, legend=key)
@@ -66,9 +66,10 @@ def nearer(
     low: float,
     high: int = 30,
 ) -> alt.TopLevelMixin:
-    """A row a sentence with two points: the cosine with what means the same (None: covered) and with what only looks alike.
+    """Draw a row for each sentence with two points on an axis of cosines: to a sentence of the same meaning, and to one of the same words.
 
-    Shapes: same and alike (sentence,). `partners`: those two sentences of each row. `low`: where the axis begins.
+    Shapes: same and alike (sentence,); `same` None: question marks in place of the points. `partners`: those two sentences of each row.
+    `low`: the start of the axis. `high`: the height of a row in pixels.
 
     >>> nearer(["a"], [("b", "c")], None, np.array([0.9]), low=0.5).to_dict()["layer"][1]["mark"]["type"]
     'point'

@@ -19,7 +19,9 @@ Look = tuple[int, int, str, bool]
 
 @draw_once
 def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> vega.Layers:
-    """Each line shows the letters looked up: full where the piece was found, an empty frame where not. None: still covered.
+    """Draw the look-ups by which WordPiece cuts a word, one line each: the letters are filled where the piece is in the vocabulary.
+
+    A look is (first letter, end, piece, whether it is in the vocabulary); a piece that is not has a dashed frame. None: a question mark.
 
     >>> chart = cutting("toy", [(0, 3, "toy", False), (0, 2, "to", True), (2, 3, "##y", True)]).to_dict()
     >>> [row["said"] for row in chart["layer"][0]["data"]["values"]]

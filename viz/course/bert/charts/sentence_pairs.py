@@ -31,7 +31,9 @@ def tokens(
     across: int = ACROSS,
     high: int = HIGH,
 ) -> alt.TopLevelMixin:
-    """The tokens in lines, those of text A in one colour and those of text B in another; B begins a line of its own.
+    """Draw tokens as boxes in lines, those of text A in one colour and those of text B in another; text B begins a new line.
+
+    `segments` is 0 for A and 1 for B; tokens in `quiet` are grey; `across` is the most boxes of a line, `high` the height of one in pixels.
 
     >>> tokens(["[CLS]", "a", "[SEP]", "b", "[SEP]"], [0, 0, 0, 1, 1]).to_dict()["layer"][1]["mark"]["type"]
     'text'
@@ -70,8 +72,9 @@ def tokens(
 def judged(
     values: Array | None, follows: Sequence[bool], texts: Sequence[str], cut: float, *, height: int = 250
 ) -> alt.TopLevelMixin:
-    """A dot a pair at its P(IsNext): above those that follow, below those that do not; wrong ones in another colour. None: covered.
+    """Draw a dot for each pair of sentences over P(IsNext): above the pairs whose second sentence follows, below the others.
 
+    The colour says whether the decision at the threshold `cut`, the vertical line, is right or wrong. None: question marks instead of dots.
     Shapes: values (pair,).
 
     >>> judged(np.array([0.6, 0.6]), [True, False], ["a", "b"], 0.5).to_dict()["layer"][0]["mark"]["type"]

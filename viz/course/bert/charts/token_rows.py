@@ -31,7 +31,7 @@ class Row:
 
 
 def bands(n: int, across: int, breaks: Sequence[int] = ()) -> list[tuple[int, int]]:
-    """Where each band begins and ends: at most `across` tokens, evenly, and a new one at each of `breaks`.
+    """Return the start and the end (exclusive) of each band: at most `across` tokens, about equally long, and a new band at each of `breaks`.
 
     >>> bands(11, 8, [6]), bands(9, 8)
     ([(0, 6), (6, 11)], [(0, 5), (5, 9)])
@@ -54,7 +54,10 @@ def token_rows(
     high: int = HIGH,
     room: int = 0,
 ) -> vega.Layers:
-    """The rows in bands; `high` are the pixels of a row, more where `room`, the pixels of the picture, has more for each.
+    """Draw rows of tokens below each other, one column for each token, broken into bands of at most `across` tokens.
+
+    `breaks` are tokens that begin a new band. `high` is the height of a row in pixels; where `room`, the height of the chart in Present, has
+    more for each row, the rows are higher.
 
     >>> chart = token_rows([Row("reads", ["a", "[MASK]"], [None, 0])]).to_dict()
     >>> [(cell["row"], cell["exact"]) for cell in chart["data"]["values"]]

@@ -21,9 +21,9 @@ WIDE = 2.2
 
 @draw_once
 def mask(parts: Mapping[str, Bools], block: int, *, height: int = 380) -> vega.Layers:
-    """Each kept pair of blocks as a square in the colour of its part; queries downwards, keys to the right.
+    """Draw a block-sparse attention mask: each kept pair of blocks is a square in the colour of its part; queries downwards, keys to the right.
 
-    Shapes: each of `parts` (query key).
+    `block` is the number of tokens of a block. Shapes: each of `parts` (query key).
 
     >>> drawn = mask({"window": np.eye(2, dtype=bool)}, 4).to_dict()["layer"][1]["data"]["values"]
     >>> [(cell["query"], cell["key"], cell["part"]) for cell in drawn]
@@ -86,9 +86,10 @@ def way(
     covered: bool = False,
     height: int = 300,
 ) -> vega.Layers:
-    """Layers upwards, blocks to the right: shaded is what may know of the source by then; the shortest way in the colours of its steps.
+    """Draw how information of a block spreads, layers upwards and blocks to the right: shaded are the blocks that it can have reached by a layer.
 
-    Shapes: reached (layer + 1, block). `covered`: only where the two stand.
+    The shortest path from `source` to `target` is a line, each step in the colour of the part of the mask that it uses.
+    Shapes: reached (layer + 1, block). `covered`: only source and target are drawn.
 
     >>> drawn = way(np.array([[1, 0], [1, 1]], dtype=bool), [0, 1], ["window"], 0, 1).to_dict()["layer"]
     >>> len(drawn[0]["data"]["values"]), [step["part"] for step in drawn[1]["data"]["values"]]

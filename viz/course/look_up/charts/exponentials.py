@@ -31,7 +31,7 @@ def exponentials(
     smallest: float,
     height: int = 380,
 ) -> alt.LayerChart:
-    """e^s over s, the axis in equal factors, up to the largest number of float32; beyond it the hatched part has no number.
+    """Draw e^s on a logarithmic axis over s, up to the largest number of float32; the hatched part above it has no number in float32.
 
     points: (name, what goes into exp, its exponential, which may be infinite). line: s and log10(e^s), (point,) each.
     top, smallest: log10 of the largest and of the smallest number above zero.
@@ -120,7 +120,7 @@ def exponentials(
 def _mark(
     turn: int, point: tuple[str, float, float], left: float, right: float, smallest: float
 ) -> dict[str, Any]:
-    """Where an exponential stands, its form, and at which side its name is."""
+    """Return the position of an exponential's mark, its form (a cross where the value is infinite), and the side of its name."""
     name, score, value = point
     lost = not np.isfinite(value)
     place = (

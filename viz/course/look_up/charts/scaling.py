@@ -37,7 +37,7 @@ def histograms(
     line: int = LINE,
     height: int = 330,
 ) -> alt.LayerChart:
-    """One lane a table of scores, on one axis: how often each score came up, and the closed form's curve over it.
+    """Draw a histogram for each table of scores, one below the other on one axis of scores, each with its closed-form density as a curve.
 
     Names are those of `NAMES`; a title takes `line` pixels. Shapes: values (any), a bell is x (point,) and its density (point,).
 
@@ -112,7 +112,7 @@ def histograms(
 
 @draw_once
 def layers(heads: Mapping[str, Array], *, height: int = 360) -> alt.LayerChart:
-    """How even each head looks (0 to 1), a dot a head over the layers, a line through their means.
+    """Draw the normalised entropy of each head's attention (0 to 1) as a dot over its layer, and a line through the means of the heads.
 
     Shapes: each table (layer head).
 
@@ -172,7 +172,9 @@ def layers(heads: Mapping[str, Array], *, height: int = 360) -> alt.LayerChart:
 
 
 def fitted(figure: go.Figure, room: bool) -> go.Figure:
-    """The figure as it is, or before a room so low that picture, sentence and control fit on one screen of 720 pixels; names at its right keep their place.
+    """Return the figure itself, or for Present a copy so low that chart, sentence and control fit on a screen of 720 pixels.
+
+    In Present a wide right margin, which holds names, becomes wider still, so that larger names fit into it.
 
     >>> fitted(go.Figure(layout={"height": 400}), room=True).layout.height
     370
@@ -187,7 +189,7 @@ def fitted(figure: go.Figure, room: bool) -> go.Figure:
 
 
 def _titles(rows: Sequence[tuple[float, str, str]]) -> alt.Chart:
-    """Titles at the left edge, each (height, text, colour)."""
+    """Draw titles at the left edge, each given as (height, text, colour)."""
     drawn = vega.rows([{"y": y, "text": phrase(text), "colour": colour} for y, text, colour in rows])
     return drawn.mark_text(align="left", baseline="bottom", dy=-5, fontSize=14).encode(
         x=alt.value(0), y="y:Q", text="text:N", color=alt.Color("colour:N", scale=None)

@@ -27,10 +27,11 @@ def local_row(
     centre: float,
     window: tuple[float, float] | None,
 ) -> go.Figure:
-    """Bars of the softmax and of the product at each source word, the Gaussian as the smooth curve between them.
+    """Draw local attention: at each source word a bar of the softmax and one of its product with the Gaussian, which is a smooth curve.
 
     The window is the shaded part (None: no window), the centre its dotted line.
     Shapes: words, align, product (key,); the curve x and y (point,).
+
     >>> one = np.ones(1)
     >>> [t.name for t in local_row(["a"], one, one, (one, one), centre=0.0, window=None).data]
     ['softmax', 'product', 'Gaussian']

@@ -28,9 +28,10 @@ def look_up_table(
     shades: Mapping[str, Sequence[float] | Array | None],
     number: str = "{:.2f}",
 ) -> alt.LayerChart:
-    """Each row as text; before it its number in each of `shades`, from 0 to 1 (whole ones as they are), or a question mark for None.
+    """Draw a table of texts; before each row is its number in each of `shades`, from 0 to 1, in a cell of that shade.
 
-    Rows are strong by their number in the last of the shades.
+    Whole numbers are written without decimals, others by `number`; for None there is a question mark. The rows with the largest number in
+    the last of the shades are in bold.
 
     >>> chart = look_up_table(["ID"], [["007"], ["<b>"]], {"similarity": [1, 0]}).to_dict()
     >>> [(cell["shade"], cell["text"]) for cell in chart["layer"][0]["data"]["values"]]
@@ -73,7 +74,7 @@ def _grid(across: tuple[float, float], downwards: tuple[float, float]) -> tuple[
 
 
 def _box(x: float, y: float, wide: float, high: float, colour: str) -> dict[str, Any]:
-    """So far to each side of a middle."""
+    """Return the edges and the colour of a box that reaches `wide` to the left and right and `high` up and down from (x, y)."""
     return {"left": x - wide, "right": x + wide, "top": y - high, "bottom": y + high, "colour": colour}
 
 
@@ -99,7 +100,7 @@ def _rects(cells: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, **mark: A
 def _written(
     words: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, size: str = "datum.fontSize"
 ) -> list[alt.Chart]:
-    """One layer for each way of setting: alignment and weight belong to a mark. `size`: a rule for the size of type, as Vega reads it."""
+    """Draw texts, in one layer for each pair of alignment and weight, because a mark has one of each; `size` is a Vega expression of the font size."""
     ways = dict.fromkeys((word["align"], word["weight"]) for word in words)
     at = {"x": panels.with_field(along, "x:Q"), "y": panels.with_field(down, "y:Q")}
     return [
@@ -114,9 +115,10 @@ def _written(
 def memory(
     table: Array, weights: Array, vector: Array, key: Array | None = None, blind: bool = False
 ) -> alt.LayerChart:
-    """The rows of a memory with their weights before them and what is read below; the key that asked above. All signed.
+    """Draw the rows of a memory as signed numbers in coloured cells, their weights as bars at the left, and the vector read below them.
 
-    `blind`: weights and what is read are question marks.
+    `key`, if any, is the key to match, drawn above the rows. `blind`: weights and the vector read are question marks.
+    Shapes: table (row, column), weights (row,), vector and key (column,).
 
     >>> chart = memory(np.eye(2), np.array([0.75, 0.25]), np.array([0.75, 0.25])).to_dict()
     >>> [cell["text"] for cell in chart["layer"][0]["data"]["values"]]

@@ -27,9 +27,10 @@ def guesses(
     columns: int = 2,
     height: int = 380,
 ) -> alt.LayerChart:
-    """Exact numbers as ticks, and estimates of them as dots with bars of two standard errors.
+    """Draw for each name, one row each, its exact number as a tick and the estimates of it as dots with bars of two standard errors to each side.
 
-    rows: (name, estimate, standard error), each (name,). columns: of the names above. Shapes: exact (name,).
+    rows: (name of the estimate, estimate, standard error), each (name,). columns: of the legend. Shapes: exact (name,).
+    The horizontal axis is the change of the reward by a patch's score.
 
     >>> chart = guesses(["A1"], np.array([0.2]), [("plain", np.array([0.1]), np.array([0.05]))]).to_dict()
     >>> [(row["low"], row["high"]) for row in chart["layer"][1]["data"]["values"]], [row["by"] for row in chart["layer"][2]["data"]["values"]]

@@ -16,7 +16,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 WIDE, TALL, LETTER = 1000, 400, 21
-"""Pixels that the map has, and the size of its names before a room."""
+"""The map's width and height, and the font size of its names in Present, in pixels."""
 SIDES = {
     "top center": (0, 1),
     "bottom center": (0, -1),
@@ -30,7 +30,9 @@ SIDES = {
 
 
 def clear_sides(places: Array, letters: Sequence[int]) -> list[str]:
-    """For each place (word, 2), in pixels, the side where a name of so many letters covers least of other names and places.
+    """Return for each point the side on which its name covers least of the other names and points.
+
+    `places` (word, 2) are in pixels, the second upwards; `letters` is the number of letters of each name.
 
     >>> clear_sides(np.array([[0.0, 0.0], [10.0, 0.0]]), [6, 6])
     ['top center', 'bottom center']
@@ -54,13 +56,15 @@ def _box(x: float, y: float, width: float, right: int, up: int) -> tuple[float, 
 
 
 def _shared(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
-    """The area that two boxes (left, bottom, right, top) have in common."""
+    """Return the area of the overlap of two boxes (left, bottom, right, top)."""
     return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
 
 
 @draw_once
 def word_map(names: Sequence[str], places: Array, best: int) -> go.Figure:
-    """Places (word + 1, 2): the first three words are a, b, c, then others, last the sum. The arrow from b to a, and the same from c to the sum.
+    """Draw words as points of a plane, an arrow from b to a, and the same arrow from c to the sum c + a - b, which is a ring.
+
+    `places` (word + 1, 2) has the words a, b and c first, then other words, and the sum last; `best` is the index of the highlighted word.
 
     >>> word_map(["a", "b", "c", "d"], np.array([[1.0, 1], [1, 0], [0, 0], [0, 1], [0, 1]]), 3).data[0].text
     ('a', 'b', 'c', 'd')

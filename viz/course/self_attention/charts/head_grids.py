@@ -31,12 +31,14 @@ AROUND = {"left": 4, "right": 4, "top": 0, "bottom": 2}
 
 
 def colour(head: int) -> str:
-    """The colour of a head by its number from 0; of no head, -1, a grey."""
+    """Return the colour of a head by its number from 0; for no head, -1, a grey."""
     return theme.HATCH if head < 0 else theme.HEADS[head % len(theme.HEADS)]
 
 
 def laid_out(owners: Array, stacked: bool) -> Array:
-    """The cells of a tensor (row, column), (row, head, number) or, `stacked`, (head, row, number) as (row, column) with -2 in the gaps.
+    """Lay the heads of a tensor out as a grid (row, column) of their numbers, with -2 in the gaps between heads.
+
+    The tensor is (row, column), (row, head, number) with the heads side by side or, `stacked`, (head, row, number) with the heads below each other.
 
     >>> laid_out(np.array([[[0], [1]], [[0], [1]]]), False).tolist()
     [[0, -2, 1], [0, -2, 1]]
@@ -66,10 +68,10 @@ def head_grid(
     covered: bool = False,
     room: bool = False,
 ) -> alt.TopLevelMixin:
-    """One tensor: `owners` its heads (-1: none), `written` what stands in each cell, both of the tensor's shape.
+    """Draw one tensor as a grid of cells, each in the colour of its head: `owners` are the heads (-1: none), `written` the text of each cell.
 
-    rows: a name for each row of a block. `covered`: the cells are grey and a question mark stands over them.
-    `room`: for large type, without the line of code. The layers: cells, what is written in them, names of heads, heading.
+    Both have the tensor's shape. rows: a name for each row of a block. `covered`: the cells are grey, with one question mark over them.
+    `room`: for large type, without the line of code. The layers: cells, their texts, names of heads, heading.
 
     >>> figure = head_grid(np.array([[0, 0, 1, 1]]), np.array([list("abcd")]), ["we"], title="flatten", shape="(1, 1, 4)").to_dict()
     >>> [name["text"] for name in figure["layer"][2]["data"]["values"]]
@@ -136,7 +138,7 @@ def head_grid(
 
 
 def _names(cells: Array, x: Array, y: Array, stacked: bool) -> list[dict[str, Any]]:
-    """The number of each head above its first row of cells."""
+    """Return the labels of the heads and their positions, above the first row of each head's cells."""
     starts = [0, *(np.flatnonzero((cells == -2).all(1)) + 1)] if stacked else [0]
     found = []
     for row in starts:

@@ -41,9 +41,9 @@ def reordered(
     means: tuple[Array, Array, float, bool] | None = None,
     row: int = ROW,
 ) -> alt.TopLevelMixin:
-    """Left the rows before, right the rows after; a line joins each word to itself, blue where its row is the same.
+    """Draw the rows of a matrix before (left) and after (right) a reordering of the words; a line joins each word to itself, blue where its row is the same.
 
-    `change` stands behind each word at the right, as a share of the row's length. `covered` hides the right rows, the
+    At the right, each word is followed by its `change`, as a share of the row's length. `covered` hides the right rows, the
     lines and the changes. `means` adds a last row: the mean of all rows before and after, its change, whether it is kept.
     Shapes: before (n, d), after (m, d), origin and change (m,): row i after is the word that was row origin[i].
     Errors: ValueError when these do not fit. The layers: rows before, rows after, lines, titles, keys.
@@ -99,7 +99,7 @@ def reordered(
 
 
 def _middle(place: float, row: int) -> float:
-    """The height in pixels of the middle of a row."""
+    """Return the distance in pixels of the middle of a row from the top; `place` counts rows from 0, `row` is the height of one in pixels."""
     return round(ABOVE + (place + 0.5) * row, 2)
 
 
@@ -120,7 +120,7 @@ def _strip(
     side: int,
     row: int,
 ) -> alt.Chart:
-    """The rows of one side; their names stand outside."""
+    """Draw the rows of one side (0 left, 1 right) as coloured cells, their names at the outer edge; `limit` is the end of the colour scale."""
     axis = vega.bare_axis(
         values=list(places),
         labelExpr=vega.label_expression(dict(zip(places, names, strict=True))),
@@ -186,7 +186,7 @@ def _titles(titles: tuple[str, str]) -> list[alt.Chart]:
 
 
 def _keys(limit: float, kinds: Sequence[bool], bottom: float, ys: alt.Scale) -> list[alt.Chart]:
-    """Below the rows: what the colours of numbers mean, and those of lines."""
+    """Draw the legends below the rows: the scale of the colours of numbers, and the colours of the lines."""
     y, top = _y(ys), bottom + 6
     edges = np.linspace(0, WIDE, len(theme.DIVERGING) + 1).round(5).tolist()
     steps = [

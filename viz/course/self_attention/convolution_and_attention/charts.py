@@ -28,11 +28,11 @@ def field(
     framed: tuple[int, int] | None = None,
     up: float = UP,
 ) -> vega.Layers:
-    """Positions across, convolutions upwards: lit is what reaches the topmost position, lines show through which.
+    """Draw the receptive field of a stack of dilated convolutions: positions to the right, layers upwards; lit is what reaches the topmost position.
 
-    `levels` are lit places by level, the signs first; there may be fewer than `dilations` have, which are then drawn
-    unlit. `moves` (pos,) is how much each sign moves the top in real runs: the shade behind the signs. `framed` (first,
-    last) are the signs of the shown pair that tells the answer.
+    Lines join the lit dots of successive layers. `levels` are lit positions by level, the input first; there may be fewer than `dilations`
+    have, and the rest is then unlit. `moves` (pos,) is how much each symbol changes the top in measured runs, from 0 to 1: the shade behind the
+    symbols. `framed` (first, last) are the symbols of the shown pair that determines the answer.
 
     >>> chart = field(list("abcd"), [(0, 1, 2, 3), (1, 3), (3,)], (1, 2)).to_dict()
     >>> len(chart["layer"][1]["data"]["values"]), len(chart["layer"][2]["data"]["values"])

@@ -33,10 +33,10 @@ APART = 0.09
 def looks(
     weights: Array, words: Sequence[str], asking: int, *, only: int | None = None, pixels: int = ROW
 ) -> alt.TopLevelMixin:
-    """One bar a word, made of what each head gives to it from the word that asks. Weights (head, key).
+    """Draw for each word a horizontal bar, stacked from the attention weights of all heads from the query `asking` to it. Weights (head, key).
 
-    Each head gives away 1 in all. `only`: one head is shown, the others are a question mark. A head that is chosen in
-    the legend is strong, the others pale.
+    The weights of each head add up to 1. `only`: a single head is drawn, and a question mark in place of the others. A head that is chosen in
+    the legend is strong, the others pale. `pixels` is the height of a row.
 
     >>> figure = looks(np.array([[0.9, 0.1], [0.2, 0.8]]), ["a", "cat"], 1).to_dict()
     >>> [(piece["head"], piece["from"], piece["to"], piece["text"]) for piece in figure["data"]["values"]][1:3]
@@ -123,10 +123,11 @@ def maps(
     named: bool = False,
     below: int = 0,
 ) -> alt.TopLevelMixin:
-    """Every head (head, query, key) as a small map, all on one scale; the row of the word that asks is framed, and the word that gets most of its attention stands above.
+    """Draw the attention of every head (head, query, key) as a small map, queries downwards and keys to the right, all on one colour scale from 0 to 1.
 
-    `named`: all words stand beside the first map of each row, else the one that asks. `below`: pixels below the lowest maps for the words of
-    their columns, in sight where a column is wide enough. What is forbidden has no cell.
+    The row of the query `asking` is framed; the title of a map has the word that gets most of its attention. `allowed` False: no cell.
+    `named`: the names of all words are beside the first map of each row, else only that of the query. `below`: pixels below the lowest maps for
+    the names of the columns, visible where a column is wide enough. `across`: maps in a row.
 
     >>> figure = maps(np.full((2, 3, 3), 1 / 3), ["a", "b", "c"], 1).to_dict()
     >>> [name["title"].split() for name in figure["layer"][3]["data"]["values"]], figure["layer"][1]["encoding"]["color"]["scale"]["domain"]

@@ -21,9 +21,9 @@ MOST_NUMBERS = 14
 
 @draw_once
 def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None = None) -> vega.Layers:
-    """The prefix form as lines: y_i is as many cells as words were read, each with its weight, a plus between them.
+    """Draw causal attention as sums, one line for each output y_i: a cell for each word up to word i with its weight, a plus between them.
 
-    Only the first `shown` lines are drawn; what a line does not sum has no cell at all. Shapes: weights (query key).
+    Only the first `shown` lines are drawn; a word that a line does not sum has no cell. Shapes: weights (query key).
 
     >>> chart = sums(np.array([[1.0, 0.0], [0.25, 0.75]]), ["a", "b"], 2).to_dict()
     >>> [cell["said"] for cell in chart["layer"][0]["data"]["values"]]

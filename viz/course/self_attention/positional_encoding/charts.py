@@ -36,9 +36,9 @@ def signed_matrix(
     marked: int | None = None,
     height: int = 430,
 ) -> alt.LayerChart:
-    """Rows from top to bottom, columns from left to right, both counted from 0; pale is 0, the ends are -+limit.
+    """Draw a matrix of signed numbers as a heatmap: rows from top to bottom, columns from left to right, both counted from 0; pale is 0.
 
-    Values beyond the limit get the end's colour, and the scale then says "≥".
+    The colours end at -limit and limit. Values beyond the limit get the end's colour, and the scale then says "≥".
 
     `rows` and `columns` name the axes, `unit` the scale; `square` keeps the cells square; `marked` frames a row.
     Shapes: values (row, column). The layers: the image, the rows, the cells of the row under the pointer, the frame.
@@ -143,7 +143,7 @@ def signed_matrix(
 
 
 def _axis(n: int, offset: Any = 0) -> alt.Axis:
-    """Whole numbers; all of them where there are few."""
+    """Return an axis of whole numbers: a label for each of them up to 12, else about 6 labels."""
     ticks: dict[str, Any] = {"values": list(range(n))} if n <= 12 else {"tickCount": 6, "tickMinStep": 1}
     return vega.bare_axis(format="d", offset=offset, **ticks)
 
@@ -153,7 +153,7 @@ def _scale(domain: Sequence[float], ends: list[Any] | None) -> alt.Scale:
 
 
 def _written(row: Array) -> str:
-    """The numbers of a row, to 4 decimals.
+    """Return the numbers of a row as a text, to 4 decimals.
 
     >>> _written(np.array([0.5, -0.00001]))
     '0.5000 0.0000'
@@ -162,7 +162,7 @@ def _written(row: Array) -> str:
 
 
 def _png(values: Array, limit: float, colours: Sequence[str]) -> str:
-    """The address of an image that holds the matrix, a pixel a cell; `colours` from -limit to limit.
+    """Return the data URL of an image that holds the matrix, a pixel for each cell; `colours` go from -limit to limit.
 
     >>> _png(np.eye(2), 1.0, theme.DIVERGING)[:22]
     'data:image/png;base64,'

@@ -1,4 +1,4 @@
-"""What grows how fast: the rows of a table as bars, the way between two words; costs over the length are `viz.charts.over_length`.
+"""Costs of self-attention and recurrence: a table's rows as bars, the path between two words; costs over the length are `viz.charts.over_length`.
 
 Numbers and words in, an Altair chart out.
 """
@@ -27,7 +27,9 @@ DRAWN = 13
 
 @draw_once
 def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> vega.Layers:
-    """The rows of a table as bars on one logarithmic scale each: a title, then by name (formula, value); the formula before, the number behind.
+    """Draw the rows of a table as groups of bars, each group on a logarithmic scale of its own: the formula before a bar, the number after it.
+
+    `rows`: (title, for each kind of layer its formula and its value).
 
     >>> [row["text"] for row in table([("steps", {"self-attention": ("O(1)", 1.0), "recurrence": ("O(n)", 50.0)})]).to_dict()["layer"][0]["data"]["values"]]
     ['1', '50']
@@ -77,7 +79,7 @@ def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> vega.L
 
 @draw_once
 def reach(n: int) -> vega.Layers:
-    """The way from the first of n words to the last: state after state above, one step below.
+    """Draw the path from the first of n words to the last: above by recurrence, n - 1 steps from state to state, below by attention, one step.
 
     >>> [row["x"] for row in reach(3).to_dict()["layer"][0]["data"]["values"]]
     [0, 1]

@@ -22,9 +22,9 @@ TALLER = 0.36
 
 @draw_once
 def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) -> vega.Layers:
-    """Boxes from top to bottom, each with its shape: queries from the decoder, keys and values from the encoder.
+    """Draw cross-attention as boxes from top to bottom, each with its shape: queries come from the decoder, keys and values from the encoder.
 
-    `n` source and `m` target tokens, `d` numbers a word.
+    `n` source and `m` target tokens, `d` numbers for each token, `d_head` for each token and head.
 
     >>> words = flow(6, 7, 256, 8, 32).to_dict()["layer"][3]["data"]["values"]
     >>> [line["words"] for line in words if line["words"].startswith("K:")]
@@ -87,8 +87,9 @@ def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) 
 def computed(
     own: Sequence[int], source: Sequence[int], anew: Sequence[int], words: Sequence[str], *, height: int = 330
 ) -> go.Figure:
-    """For each word written: the rows of keys and values that were computed, of its own words and of the source; a line for
-    what they would be without a cache.
+    """Draw for each generated word the rows of keys and values computed, as stacked bars: of the words generated so far and of the source.
+
+    A dashed line has the rows that would be computed without a cache.
 
     >>> [trace.name for trace in computed([1, 1], [3, 0], [4, 5], ["a", "b"]).data]
     ['source words', 'own words', 'without the cache']

@@ -34,7 +34,9 @@ class Tile:
 
 @draw_once
 def through(tiles: Sequence[Tile], *, height: int = 330) -> vega.Layers:
-    """Vectors as tiles from left to right, each folded into rows, pale is 0; each tile has its own scale, centred on 0.
+    """Draw vectors as tiles of coloured cells from left to right, each folded into rows; each tile has its own colour scale, where pale is 0.
+
+    A tile without values is a question mark; a marked number has a frame.
 
     >>> chart = through([Tile("x", np.ones(8), 4), Tile("act", None, 4)]).to_dict()
     >>> len(chart["layer"][1]["data"]["values"]), [cover["text"] for cover in chart["layer"][2]["data"]["values"]]
@@ -93,7 +95,7 @@ def through(tiles: Sequence[Tile], *, height: int = 330) -> vega.Layers:
 
 
 def _cell(begin: float, number: int, across: int, rows: int, ends: tuple[float, float]) -> dict[str, Any]:
-    """The square of a number in a tile; `ends`: where it begins and ends within its place."""
+    """Return the edges of the cell of a number in a tile of `across` columns; `ends`: where the cell begins and ends within its square, from 0 to 1."""
     y, x = divmod(number, across)
     (x1, y1), (x2, y2) = ((begin + x + end, round((y + end) / rows, 4)) for end in ends)
     return {"x": x1, "x2": x2, "y": y1, "y2": y2}
@@ -121,10 +123,10 @@ def activations(
     highest: float = 2.2,
     height: int = 380,
 ) -> go.Figure:
-    """Curves of activations; dots are the word's units on the model's own, below how many have which pre-activation.
+    """Draw activation functions as curves, the hidden units of a word as dots on the model's own, and below a histogram of their pre-activations.
 
-    Shapes: pre, act (unit,). `at` is the place of the visitor's number, `values` what each curve says there,
-    `highest` the end of the upper axis.
+    Shapes: pre, act (unit,), before and after the activation. `at` is the visitor's number on the horizontal axis, `values` each curve's value
+    there, `highest` the end of the upper axis.
 
     >>> x = np.linspace(-4, 4, 9)
     >>> len(activations([Curve("relu", x, np.maximum(x, 0), 0, True)], x, np.maximum(x, 0), -1.0, [0.0]).data)

@@ -39,9 +39,10 @@ def by_depth(
     across: bool = False,
     height: int = 380,
 ) -> go.Figure:
-    """One panel below the other (`across`: side by side) over the layers 0, 1, ..; lines that are not `strong` are pale, `covered` ones missing.
+    """Draw measured values over the number of layers passed, one panel below the other (`across`: side by side), a line for each setting.
 
-    `hues` are colours by number. Powers of ten are written out.
+    Lines that are not `strong` are pale, those that are `covered` are missing. `hues` are colours by number. A panel without fixed ends has a
+    logarithmic axis with powers of ten written out.
 
     >>> figure = by_depth([Panel("signal", {"on": np.array([1.0, 2.0]), "off": np.array([1.0, 0.1])})], {"on": 0, "off": 1}, covered=["off"])
     >>> [trace.name for trace in figure.data], figure.layout.yaxis.type
@@ -103,7 +104,7 @@ def by_depth(
 
 
 def _decades(values: Array) -> tuple[float, float]:
-    """The range of an axis in powers of ten, at least two wide."""
+    """Return the range of a logarithmic axis in powers of ten, at least two wide."""
     low, high = (float(np.log10(max(v, 1e-300))) for v in (values.min(), values.max()))
     room = max(0.12 * (high - low), (2 - (high - low)) / 2)
     return low - room, high + room
@@ -123,7 +124,7 @@ WAYS = {  # what stands on the way up, with its height; where the side way leave
 
 @draw_once
 def block(order: str, formula: str, *, height: int = 380) -> go.Figure:
-    """One sub-layer from below: x goes up through f and the norm, and around them to the plus.
+    """Draw one sub-layer from bottom to top: x goes up through f and the norm, and around them to the plus, in an order of `WAYS`.
 
     >>> [note.text for note in block("post", "LN(x + f(x))").layout.annotations if note.text in ("f", "+", "LN")]
     ['f', '+', 'LN']

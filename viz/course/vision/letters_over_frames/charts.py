@@ -138,7 +138,9 @@ def over_frames(
 
 @draw_once
 def pyramid(shapes: Mapping[str, tuple[int, int]], *, height: float = 240) -> vega.Layers:
-    """What stands side by side at each level, the frames below: as many blocks as there are states.
+    """Draw the states of each level of a pyramidal encoder as a row of blocks, the frames below; a note at the right has their number.
+
+    `shapes`: for each level (states, numbers of each), the frames first.
 
     >>> chart = pyramid({"frames": (4, 3), "level 0": (4, 2), "level 1": (2, 2)}).to_dict()
     >>> len(chart["layer"][0]["data"]["values"]), [row["said"] for row in chart["layer"][1]["data"]["values"]]
@@ -176,7 +178,7 @@ def pyramid(shapes: Mapping[str, tuple[int, int]], *, height: float = 240) -> ve
 
 
 def _png(mel: Array) -> str:
-    """A spectrogram (frame, band) as a small picture, deep pitches below: the louder, the less transparent."""
+    """Return a spectrogram (frame, band) as the data URL of an image, low pitches at the bottom: the louder, the less transparent."""
     low, high = float(mel.min()), float(mel.max())
     loud = ((mel.T[::-1] - low) / ((high - low) or 1.0) * 255).astype(np.uint8)
     colour = [int(theme.CATEGORICAL[0][at : at + 2], 16) for at in (1, 3, 5)]

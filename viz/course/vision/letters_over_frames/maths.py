@@ -1,4 +1,4 @@
-"""What the exhibit on letters and frames shows: sounds through the speller, where each letter's weights lie, how often it errs."""
+"""The computations of the exhibit on letters and frames: sounds through the speller, each letter's weights over the frames, the error rate."""
 
 from __future__ import annotations
 

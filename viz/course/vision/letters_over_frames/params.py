@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on letters and frames: what is said, by whom, how fast and in how much noise."""
+"""The settings of the exhibit on letters and frames: the text, the voice, the speed and the noise."""
 
 from __future__ import annotations
 

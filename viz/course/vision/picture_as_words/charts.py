@@ -27,7 +27,9 @@ NUMBERED = 60
 def tiles(
     images: Sequence[Array], columns: int, *, first: str = "", numbered: bool = False, height: float = 300
 ) -> vega.Layers:
-    """Grey tiles (row column) of numbers from 0 to 255 in lines of `columns`, in front of them perhaps one that holds a word.
+    """Draw grey images (row column) of numbers from 0 to 255 as tiles, `columns` in a line; `first`, if not empty, is a tile with a word before them.
+
+    `numbered`: the position of each tile is below it, from 1, or from 0 where `first` has a tile. `height` in pixels.
 
     >>> chart = tiles([np.zeros((2, 2))] * 3, 2, first="class", numbered=True).to_dict()
     >>> [(round(row["left"], 2), round(row["top"], 2)) for row in chart["layer"][0]["data"]["values"]]
@@ -85,7 +87,7 @@ def tiles(
 
 
 def coloured(image: Array) -> Array:
-    """Grey from 0 to 1 as red, green and blue; a bluish grey where it is not a number.
+    """Return grey from 0 to 1 as red, green and blue; a bluish grey where it is not a number.
 
     >>> coloured(np.array([[1.0, np.nan]]))[0].tolist()
     [[1.0, 1.0, 1.0], [0.42, 0.45, 0.5]]
@@ -95,7 +97,7 @@ def coloured(image: Array) -> Array:
 
 
 def png(image: Array) -> str:
-    """Grey from 0 to 255 as the address of a picture."""
+    """Return an image of grey numbers from 0 to 255 as a data URL."""
     out = io.BytesIO()
     Image.fromarray(np.asarray(image, dtype=np.uint8)).save(out, "PNG")
     return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()

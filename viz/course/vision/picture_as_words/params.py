@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on Vision Transformers: a doodle, a patch size, a layer and a head, what is hidden."""
+"""The settings of the exhibit on Vision Transformers: a doodle, a patch size, a layer and a head, the hidden patches."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ LINE = 0.17
 def runs(
     pixels: Pixels, left: float = 0.0, top: float = 0.0, side: float = 1.0, spill: float = 0.3
 ) -> list[dict[str, Any]]:
-    """The picture as boxes of one colour, a row of pixels at a time; the first is its ground.
+    """Return a picture as boxes of one colour, a row of pixels at a time; the first box is the background.
 
-    A box reaches `spill` of a pixel into the row below, which is drawn over it: no seams.
+    `left`, `top` and `side` (the width) place the picture. A box reaches `spill` of a pixel into the row below, which is drawn over it: no seams.
 
     >>> [(box["left"], box["right"]) for box in runs(np.array([[[9] * 3, [9] * 3, [0] * 3, [0] * 3]], dtype=np.uint8), side=4)]
     [(0.0, 4.0), (2.0, 4.0)]
@@ -51,7 +51,9 @@ def runs(
 
 @draw_once
 def board(pixels: Pixels, names: Sequence[str], *, height: int = 330) -> alt.LayerChart:
-    """The picture under its cells, columns and rows named; a touch on a cell is the selection `PICKED`, its field `place`.
+    """Draw the picture under a grid of cells with numbered columns and rows; a click on a cell is the selection `PICKED`, its field `place`.
+
+    `names` are the tooltips of the cells, row by row.
 
     >>> chart = board(np.full((10, 10, 3), 255, dtype=np.uint8), ["empty"] * 25).to_dict()
     >>> len(chart["layer"][-1]["data"]["values"])
@@ -110,7 +112,9 @@ def cards(
     gap: float = 0.12,
     height: float = 210,
 ) -> alt.LayerChart:
-    """Small scenes, each with its caption below it; framed by whether that is right, where it is told. `height` is of a row, `gap` a share of a scene's width.
+    """Draw small scenes in rows of `across`, each with its caption below it; the colour of a frame says whether the caption is right (None: not shown yet).
+
+    `letters` is the most letters of a line of a caption, `gap` the space between scenes as a share of a scene's width, `height` that of a row in pixels.
 
     >>> white = np.full((10, 10, 3), 255, dtype=np.uint8)
     >>> chart = cards([(white, "a cat .", True), (white, "a tree .", None)]).to_dict()

@@ -10,7 +10,7 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> maths.Told:
-    """Caption the scene with soft attention."""
+    """Run the captioning model on the scene, with soft attention."""
     return maths.told(params.text)
 
 

@@ -60,7 +60,7 @@ def _chance(seed: int, row: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What was written of a scene: a row a word, END last; weights (word, cell), gates and scores beside them."""
+    """The caption of a scene: a row for each word, END last; attention weights (word, cell), gates and scores."""
 
     text: str
     scene: Scene
@@ -122,7 +122,9 @@ def bytes_of(scene: Scene) -> NDArray[np.uint8]:
 
 
 def told(text: str, seed: int | None = None) -> Told:
-    """Caption a written scene: with soft attention, or with hard attention by a `seed`. Raises InputError for a text that is no scene.
+    """Run the captioning model on a scene written as text: with soft attention, or with hard attention by a `seed`.
+
+    Errors: InputError for a text that is no scene.
 
     >>> found = told("red cat 1,0")
     >>> found.weights.shape[1], len(found.words) == len(found.gates)
@@ -159,8 +161,8 @@ def scene_of(number: int) -> str:
 
 
 def judged(number: int) -> tuple[int, list[tuple[Scene, str, bool]]]:
-    """Caption sampled scenes, half of them with a thing in a new colour: return the number of right captions, and each scene with its
-    own.
+    """Run the captioning model on sampled scenes, half of them with a thing in a new colour: return the number of right captions, and each
+    scene with its caption and whether that is right.
     """
     rng = np.random.default_rng((11, number))
     scenes = [drawn_scene(rng, "test", unseen=bool(i % 2)) for i in range(N_SCENES)]

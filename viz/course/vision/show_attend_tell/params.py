@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on captions: a scene, the thing that a touch puts into a cell, a draw of cells."""
+"""The settings of the exhibit on captions: a scene, the thing that a click puts into a cell, a random choice of cells."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MANY, LETTER = 12, 7.5
 def mixing(
     scores: np.ndarray, weights: np.ndarray, states: np.ndarray, context: np.ndarray, words: Sequence[str]
 ) -> vega.Layers:
-    """Bars of s_ij, bars of a_ij, tiles of h_j, and behind them the tile of c_i, the same numbers mixed by a_ij.
+    """Draw for each source word its score s_ij and its weight a_ij as bars and its state h_j as a tile; at the right the context c_i, the states mixed by a_ij.
 
     Shapes: scores, weights (key,), states (key, d), context (d,). Tiles share one scale centred on 0.
 
@@ -107,7 +107,7 @@ def mixing(
 def _bars(
     values: np.ndarray, names: Sequence[str], low: float, high: float, between: tuple[float, float]
 ) -> list[dict[str, Any]]:
-    """A bar for each value, from 0, on a scale from `low` to `high` that takes the pixels `between`."""
+    """Return a vertical bar for each value, from 0, on a scale from `low` to `high` that takes the pixels `between` (top, bottom)."""
     top, bottom = between
     places = bottom - (bottom - top) * (np.array([*values, 0.0]) - low) / ((high - low) or 1.0)
     *ends, zero = places.tolist()

@@ -32,7 +32,7 @@ def boxes(
     limit: float | None = None,
     height: int = 380,
 ) -> vega.Layers:
-    """Three boxes from left to right: encoder's input, hidden space, decoders' outputs below one another.
+    """Draw three boxes from left to right: the encoder's input, the hidden space, the decoders' outputs.
 
     entry: (name, (row, column) numbers, whether they are signed; unsigned ones are ink from 0 to 1).
     context: (p,), one bar each; `limit` is the end of their scale. exits: (decoder's name, dots or a word; None: covered).
@@ -159,7 +159,7 @@ def boxes(
 
 
 def _tiles(values: Array) -> list[dict[str, float]]:
-    """Numbers (row, column) that fill the first box from edge to edge."""
+    """Return numbers (row, column) as tiles that fill the first box from edge to edge."""
     wide, high = (ENTRY[1] - ENTRY[0]) / values.shape[1], (FOOT - TOP) / values.shape[0]
     return [
         {
@@ -174,7 +174,7 @@ def _tiles(values: Array) -> list[dict[str, float]]:
 
 
 def _dots(values: Array, span: tuple[float, float], top: float, bottom: float) -> list[dict[str, float]]:
-    """Numbers (row, column) as square dots in the middle of a place, as large as there is room."""
+    """Return numbers (row, column) as square dots, centred in the area `span` by `top` to `bottom` and as large as fits."""
     rows, columns = values.shape
     return [
         {
@@ -212,7 +212,7 @@ def lost(
     covered: bool = False,
     height: int = 340,
 ) -> vega.Layers:
-    """What does not come back, in percent, against the size p of the context: lines from closed forms, dots learned.
+    """Draw the share that an autoencoder does not restore, in percent, over the size p of the context: lines from closed forms, dots from trained models.
 
     curves: by name, (p,) for p = 0, 1, ..; the first is the one with the dots and the mark at `at`.
     covered: the axes alone.

@@ -1,4 +1,4 @@
-"""A recurrent network unrolled: each state is a tile of its numbers, lane below lane, arrows where they are handed on."""
+"""A recurrent network unrolled: each state is a tile of its numbers, lane below lane, arrows from each state to the next."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Lane:
     arrows: bool = True
 
     def there(self) -> range:
-        """The places whose states are drawn.
+        """Return the positions whose states are drawn.
 
         >>> Lane("h", np.zeros((4, 2)), shown=1, back=True).there()
         range(3, 4)
@@ -57,10 +57,10 @@ def unrolled(
     hands: Sequence[tuple[int, float, int, float]] = (),
     large: float = 1.0,
 ) -> vega.Layers:
-    """The lanes from top to bottom, all numbers on one scale from -limit to limit.
+    """Draw the lanes of a recurrent network from top to bottom, a tile for each state, all numbers on one colour scale from -limit to limit.
 
-    `pixels` is the height of one row of numbers; `large` how much larger than usual names and labels will be drawn; `hands` are arrows (lane, place, lane, place) from the foot of one tile
-    to the head of another. A tile lists its numbers row by row.
+    `pixels` is the height of one row of numbers; `large` how much larger than usual names and labels will be drawn; `hands` are arrows (lane,
+    position, lane, position) from the foot of one tile to the head of another. A tile lists its numbers row by row.
 
     >>> tiles = unrolled([Lane("h", np.zeros((3, 8)), "abc"), Lane("c", np.ones((1, 8)), start=1)]).to_dict()["layer"][0]["data"]["values"]
     >>> [(tile["lane"], tile["place"], tile["columns"], tile["value"][0]) for tile in tiles]
@@ -217,7 +217,7 @@ def _arrows(
     thick: float,
     head: str,
 ) -> tuple[alt.Chart, alt.Chart]:
-    """Lines from (x, y) to (x2, y2), and their heads, so many pixels long, which turn with them."""
+    """Draw lines from (x, y) to (x2, y2) and their heads, which turn with them; `head` is the size of a head in pixels."""
     dx, dy = f"((datum.x2 - datum.x) * width / {longest})", f"((datum.y2 - datum.y) * height / {top})"
     back = f"{head} / 2 / max(1, sqrt({dx} * {dx} + {dy} * {dy}))"
     line = (

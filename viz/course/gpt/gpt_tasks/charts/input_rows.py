@@ -1,4 +1,4 @@
-"""What a tuned GPT reads and says, from top to bottom: rows of tokens with their marks, the vector at the end of each, their sum, the outcome."""
+"""A tuned GPT's input and answer, from top to bottom: rows of tokens with their marks, the vector at the end of each, their sum, the outcome."""
 
 from __future__ import annotations
 
@@ -88,9 +88,10 @@ def input_rows(
     line: int = 25,
     room: int = 0,
 ) -> alt.TopLevelMixin:
-    """The rows one below the other, each with the vector at its last token; `added`, their sum; the outcomes as bars. `line` in pixels.
+    """Draw rows of tokens one below the other, each with the vector at its last token as coloured cells, and the outcomes as bars from 0 to 1.
 
-    On a wall, `room` are the pixels of the picture: its lines are as long as makes its words largest, and higher where there is room.
+    `added` is the sum of the vectors, drawn below them. `line` is the height of a line of tokens in pixels. In Present, `room` is the
+    height of the chart in pixels: the chart then takes the width of line that makes its words largest, and higher lines where they fit.
 
     >>> figure = input_rows([InputRow([Cell("Start", START), Cell("a"), Cell("Extract", EXTRACT)], np.array([1.0, -2.0]))], [Outcome("good", 0.9)])
     >>> [layer["mark"]["type"] for layer in figure.to_dict()["layer"]]
@@ -126,18 +127,18 @@ class _Drawn:
         self.words: list[dict[str, Any]] = []
 
     def box(self, across: tuple[float, float], down: tuple[float, float], fill: str, **more: Any) -> None:
-        """A rectangle from the left to the right and from above to below; `more`: opacity, stroke, told."""
+        """Add a rectangle: `across` is its left and right edge, `down` its top and bottom edge; `more` sets opacity, stroke and tooltip."""
         (x, x2), (y, y2) = across, down
         look = {"opacity": 1.0, "stroke": fill, "told": ""} | more
         self.boxes.append({"x": x, "x2": x2, "y": y, "y2": y2, "fill": fill} | look)
 
     def word(self, x: float, y: float, text: str, colour: str, **more: str) -> None:
-        """A text at a place; `more`: align, weight, told."""
+        """Add a text at a position; `more` sets its alignment, its weight and its tooltip."""
         look = {"align": "center", "weight": "normal", "told": ""} | more
         self.words.append({"x": x, "y": y, "text": text, "colour": colour} | look)
 
     def row(self, row: InputRow, top: float, limit: float) -> float:
-        """Its tokens, and below them the vector with a line from the last token; gives where it ends."""
+        """Add the tokens of a row and, below them, its vector with a line from the last token; return the height where the row ends."""
         where = placed(row.cells, self.width)
         most = max((cell.weight or 0.0 for cell in row.cells if cell.mark is None), default=0.0)
         for cell, (line, x, x2) in zip(row.cells, where, strict=True):
@@ -161,7 +162,7 @@ class _Drawn:
         return end + 1.0
 
     def strip(self, vector: Array, name: str, top: float, limit: float) -> None:
-        """The numbers of a vector as colours."""
+        """Add the numbers of a vector as coloured cells from left to right, on a diverging scale from -limit to limit, with its name at the left."""
         self.word(NAMES - 0.8, top + 0.38, name, theme.MUTED, align="right")
         edges = np.linspace(NAMES, self.width, len(vector) + 1).round(3).tolist()
         for value, across in zip(vector.tolist(), pairwise(edges), strict=True):
@@ -169,7 +170,7 @@ class _Drawn:
             self.box(across, (top, top + 0.75), fill, told=f"{name}: {value:.3f}")
 
     def bar(self, outcome: Outcome, top: float) -> None:
-        """A name, a bar from 0 to 1, a percentage."""
+        """Add an outcome: its name, a bar from 0 to 1 as long as its probability, and the percentage."""
         weight, told = "bold" if outcome.strong else "normal", visible(outcome.name)
         name, middle = shorten(visible(outcome.name.strip()), LETTERS), top + 0.5
         self.word(NAMES - 0.8, middle, name, theme.TEXT, align="right", weight=weight, told=told)

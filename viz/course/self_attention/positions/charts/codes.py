@@ -1,4 +1,4 @@
-"""How a model learns where a word stands: two first ideas.
+"""Two simple ways to number the positions of a sentence: as a fraction of its length, and counted.
 
 Numbers and words in, an Altair chart out.
 """
@@ -19,9 +19,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @draw_once
 def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) -> alt.LayerChart:
-    """Two sentences, one dot a word, at the number that the word gets: above as a fraction of the way, below counted.
+    """Draw two sentences as rows of dots, one for each word, at the number that the word gets: above a fraction of the way, below its count.
 
-    `covered` leaves out the fractions of the long sentence.
+    `short` and `long` are their numbers of words. `covered` leaves out the fractions of the long sentence.
 
     >>> dots = ideas(3, 5).to_dict()["layer"][2]["data"]["values"]
     >>> [row["gets"] for row in dots][:4], len(dots)

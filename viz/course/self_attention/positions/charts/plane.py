@@ -20,7 +20,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def _true(wide: tuple[float, float], high: tuple[float, float]) -> tuple[alt.X, alt.Y]:
-    """Axes without marks on which one unit is as long across as up, so that a circle is one; in the middle, from above."""
+    """Return axes without marks on which one unit is equally long in both directions, so that a circle is round; centred across, aligned at the top."""
     spans = wide[1] - wide[0], high[1] - high[0]
     unit = f"min(width / {spans[0]:.4f}, height / {spans[1]:.4f})"
     sides = [alt.ExprRef(f"width / 2 {sign} {spans[0] / 2:.4f} * {unit}") for sign in "-+"]
@@ -38,7 +38,7 @@ def _true(wide: tuple[float, float], high: tuple[float, float]) -> tuple[alt.X, 
 
 @draw_once
 def clocks(angles: Array, rim: Array, names: Sequence[str], *, height: int = 270) -> alt.LayerChart:
-    """A clock for each pair of dimensions: the hand stands at the chosen position, dots on the rim are all positions.
+    """Draw a clock for each pair of dimensions: the hand points to the angle of the chosen position, dots on the rim are all positions.
 
     Shapes: angles (pair,), rim (pos, pair), radians clockwise from the top.
 
@@ -88,7 +88,7 @@ def clocks(angles: Array, rim: Array, names: Sequence[str], *, height: int = 270
 
 
 def _outside(places: Array, i: int) -> tuple[float, float]:
-    """Which way the number of place i stands clear of the thread: across it, away from the places around; a unit vector.
+    """Return the unit vector from point i of a path to a clear place for its number: across the path, away from the neighbouring points.
 
     >>> _outside(np.array([[-1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), 1)
     (0.0, 1.0)
@@ -104,9 +104,9 @@ def _outside(places: Array, i: int) -> tuple[float, float]:
 
 @draw_once
 def paths(tables: Mapping[str, Array], *, height: int = 330) -> alt.LayerChart:
-    """Position vectors in the plane that shows them best, joined in order; each tenth position has its number.
+    """Draw the position vectors of each table, projected to a plane, as a path in the order of the positions; each tenth position is numbered.
 
-    Shapes: each table's places (pos, 2).
+    Shapes: each table's points (pos, 2).
 
     >>> drawn = paths({"learned": np.eye(11)[:, :2], "wave": np.eye(11)[:, :2]}).to_dict()["layer"]
     >>> len(drawn[1]["data"]["values"]), [row["text"] for row in drawn[2]["data"]["values"]]

@@ -1,4 +1,4 @@
-"""What a few steps of training do: the loss of each place and of the pair, the largest probabilities, a text's probability so far.
+"""The effect of a few steps of training: the loss at each position and of the pair, the largest probabilities, a text's probability so far.
 
 Numbers and words in, an Altair chart out.
 """
@@ -33,9 +33,9 @@ def losses(
     *,
     row: float = 0,
 ) -> Chart:
-    """The loss of each place as a bar, "reads → target" beside it; None: the bars are still covered.
+    """Draw the loss in nats at each position as a bar, labelled "input token → target token"; None: no bars yet.
 
-    `before` draws what it was as a pale bar above; `row` are the pixels of a place. Shapes: (m,).
+    `before` adds the earlier loss as a pale bar above; `row` is the height of a position in pixels. Shapes: (m,).
 
     >>> losses(["START"], ["De"], np.array([0.5])).to_dict()["data"]["values"][0]["label"]
     '0.500'
@@ -85,10 +85,10 @@ def products(
     told: bool = True,
     parts: int = 0,
 ) -> Chart:
-    """How probable the text is so far, token by token, on a logarithmic axis: greedy and the better way, named at their ends.
+    """Draw the probability of a text so far over the number of tokens written, on a logarithmic axis, for greedy search and for a better text.
 
-    ways: (name, tokens, products), greedy first; `parts` is the first place where they differ. `others` are pale.
-    Not `told`: only the first step of every way is drawn.
+    ways: (name, tokens, products), greedy first; `parts` is the first position where they differ. `others` are further texts, drawn pale.
+    While the visitor has not answered yet (the first keyword is False), only the first step of every text is drawn.
 
     >>> chart = products([("greedy", ["a", "a"], [0.5, 0.2]), ("best", ["b", "b"], [0.4, 0.36])]).to_dict()
     >>> [(row["way"], row["P"]) for row in chart["layer"][0]["data"]["values"] if row["step"] == 2]
@@ -167,7 +167,7 @@ def products(
 
 
 def _notes(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], told: bool, parts: int) -> Rows:
-    """The token of each step, over the upper way and below the lower; what both share is said once."""
+    """Return the label of the token of each step, above the upper line and below the lower one; tokens that both lines share are labelled once."""
     found: Rows = []
     for which, (_, tokens, values) in enumerate(ways):
         for place in range(len(values) if told else 1):

@@ -35,10 +35,10 @@ NUMBERS = "max(108, 0.24 * width)"
 def rows(
     wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = True, chosen: int | None = None
 ) -> Chart:
-    """The target, and under it what the decoder reads; arrows lead from each token to the place where it is read.
+    """Draw the target tokens and below them the decoder's input, as tiles; an arrow leads from each target token to the position where it is read.
 
-    A token of None is not told yet. Seven and more places stand below each other, else side by side. `arrows` lead one
-    place on (shifted); without them each token goes straight to its own place.
+    A token of None is a question mark. With more than `WRAPPED` positions the rows become columns. `arrows`: each arrow leads to the next position
+    (shifted right); without it, straight to the same position. `chosen` is the framed position.
 
     >>> [len(layer["data"]["values"]) for layer in rows(["De", "END"], ["START", "De"]).to_dict()["layer"]]
     [4, 1, 1, 4, 1, 1]
@@ -139,7 +139,7 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
 
 
 def token_name(token: str) -> str:
-    """A piece as it is drawn: its leading space left out, shortened.
+    """Return a token as it is drawn: without its leading space, shortened.
 
     >>> token_name(" <b>"), token_name("internationalisation")
     ('<b>', 'internationali…')
@@ -159,7 +159,7 @@ def _tile(
     framed: bool = False,
     half: tuple[float, float] = (0.44, 0.36),
 ) -> dict[str, Any]:
-    """A rectangle around a place; a token of None is hidden."""
+    """Return a rectangle around the centre `at`, which reaches `half` (across, down) to each side; a token of None is a question mark."""
     (x, y), (wide, high) = at, half
     return {
         "x": x - wide,
@@ -185,7 +185,7 @@ def _middle(tile: dict[str, Any]) -> dict[str, Any]:
 
 
 def _caption(name: str, row: int, upright: bool) -> Rows:
-    """What a row is: above the first, below the second; above both where they stand upright, in two lines."""
+    """Return the caption of a row: above the first, below the second; where rows are columns, above each in two lines."""
     if upright:
         return [
             {"x": row * APART, "y": -0.62 - 0.8 * up, "text": part, "baseline": "bottom"}
@@ -197,7 +197,7 @@ def _caption(name: str, row: int, upright: bool) -> Rows:
 
 
 def _arrow(start: int, end: int, upright: bool) -> dict[str, Any]:
-    """From the near edge of a tile of the target to the near edge of a tile of the input."""
+    """Return an arrow from the near edge of a tile of the target to the near edge of a tile of the input."""
     edge = 0.46 / APART if upright else 0.4 / APART
     (x, y), (x2, y2) = _at(start, edge, upright), _at(end, 1 - edge, upright)
     stop = {"stop_x": x2 - 0.04 * (x2 - x), "stop_y": y2 - 0.04 * (y2 - y)}
@@ -217,14 +217,14 @@ def _tiles(tiles: Rows, x: alt.X, y: alt.Y) -> alt.Chart:
 
 
 def _words(words: Rows, x: alt.X | alt.XValue, y: alt.Y, **drawn: Any) -> alt.Chart:
-    """Texts at their places; with a token each, it is the tooltip."""
+    """Draw texts at their positions; where they have a token, it is the tooltip."""
     look: dict[str, Any] = {"baseline": "middle", "color": theme.TEXT} | drawn
     told = {"tooltip": alt.Tooltip("token:N")} if "token" in words[0] else {}
     return vega.rows(words, x=x, y=y, text="text:N", **told).mark_text(**look)
 
 
 def _arrows(moves: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """A line each, and its head turned as the line is drawn: all lead the same way."""
+    """Draw arrows as lines and heads; all have the direction of the first."""
     if not moves:
         return []
     data, one = vega.rows(moves), moves[0]

@@ -24,7 +24,10 @@ def trip(
     parts: Sequence[tuple[int, str]],
     height: int = 210,
 ) -> go.Figure:
-    """A dot a box; those that hand the word on are joined by a line, the others are what is added. `parts`: where a stretch begins, and its name.
+    """Draw the length of a word's vector after each box as a dot; a line joins the residual stream, the other dots are outputs that are added to it.
+
+    `stream` says which boxes are the residual stream, `at` is the index of the current box. `parts`: (first box of a stretch, its name).
+    Shapes: sizes (box,).
 
     >>> [trace.name for trace in trip(np.array([1.0, 2.0, 3.0]), ["a", "b", "c"], [True, False, True], 1, [(0, "enc")]).data]
     ['residual stream', 'output of a box', 'here']

@@ -18,9 +18,10 @@ START = "START"
 def shifted(
     target: Sequence[str], *, shift: bool = True, upright: bool = False, height: int = 190
 ) -> go.Figure:
-    """Rows: what is to be written (target and END) and what is read there. Arrows say where a word goes; without `shift` it stays.
+    """Draw the tokens to be written (target and END) above those that the decoder reads, with an arrow from each token to where it is read.
 
-    `upright`: two columns, for a narrow place before a room.
+    `shift`: the input is the target one position to the right, after START; without it, the target itself.
+    `upright`: two columns, for a narrow space in Present.
 
     >>> [note.text for note in shifted(["De", "nada"]).layout.annotations if note.text][-3:]
     ['START', 'De', 'nada']
