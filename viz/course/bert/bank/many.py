@@ -175,7 +175,7 @@ def whole_sentences(params: Params, sense: senses.Word) -> Folds:
     won = int((same > alike).sum())
     low = max(-1.0, float(np.floor(10 * min(same.min(), alike.min())) / 10))
     texts, partners = [row.text for row in triples], [(row.same, row.lookalike) for row in triples]
-    left, right = st.columns([2, exhibit_parts.by_mode(3, 4)], gap=exhibit_parts.column_gap("medium"))
+    left, right = st.columns([2, 3], gap=exhibit_parts.column_gap("medium"))
     with left:
         rows = pd.Series(
             {how_label(how): each_way.right / each_way.n for how, each_way in classified.items()}

@@ -62,7 +62,8 @@ def _bars(
     last = len(names) - 1
     rates = pd.Series(found.rates, list(names))
     labels = [
-        f"{percent(rate)}  {shorten(said, 40)}" for rate, said in zip(found.rates, found.written, strict=True)
+        f"{percent(rate)}  {shorten(said, exhibit_parts.by_mode(40, 28))}"
+        for rate, said in zip(found.rates, found.written, strict=True)
     ]
     page_parts.show(
         marks.bars(
