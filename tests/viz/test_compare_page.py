@@ -201,14 +201,14 @@ def test_heads_of_a_layer_joined_and_unequal_kinds_of_views():
 def test_the_lines_of_python_compute_the_numbers_of_the_page():
     text = "The animal was wide."
     cases = [
-        (compare.Params(views=preset("Tired or wide?")), "by_words"),
+        (compare.Params(views=preset("Tired or wide?")), "align_words"),
         (
             compare.Params(
                 views=(View(READER, text, "self", 0, 0), View(GPT, text, "causal", 3, "mean")), by="token"
             ),
-            "by_spans",
+            "align_tokens",
         ),
-        (compare.Params(views=preset("With and without recurrence")), "by_words"),
+        (compare.Params(views=preset("With and without recurrence")), "align_words"),
         (compare.Params(views=preset("A head switched off")), "from_text"),
     ]
     for params, how in cases:

@@ -40,8 +40,11 @@ def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
         attention = run.attention(kind, by="word")
         for layer, head, row in np.ndindex(attention.weights.shape[:3]):
             shown = head_ref.HeadView(attention, layer, head, "")
-            lines = full.care(shown, row, "one", same_text=run.model.spec.kind(kind).one_text)
-            wanted = dict(called_for(shown.weights, shown.allowed, attention.special_positions[1], row))
+            within = run.model.spec.kind(kind).one_text
+            lines = full.care(shown, row, "one", same_text=within)
+            wanted = dict(
+                called_for(shown.weights, shown.allowed, attention.special_positions[1], row, within)
+            )
             name = f"“{literal(visible(attention.queries[row]))}”"
             assert lines == [
                 full.CARE[kind_of].format(share=percent(share), query=name)
@@ -52,7 +55,7 @@ def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
 
 
 def called_for(
-    weights: np.ndarray, allowed: np.ndarray, added: Sequence[int], row: int
+    weights: np.ndarray, allowed: np.ndarray, added: Sequence[int], row: int, within: bool
 ) -> Iterator[tuple[str, float]]:
     """The reasons for care by their definitions."""
     free = weights[allowed.sum(1) > 1]
@@ -67,7 +70,7 @@ def called_for(
         even = float(-(w[w > 0] * np.log(w[w > 0])).sum() / np.log(n))
         if even >= 0.95:
             yield "even", even
-        if weights.shape[0] == weights.shape[1] and w[row] >= 0.5:
+        if within and w[row] >= 0.5:
             yield "itself", float(w[row])
 
 

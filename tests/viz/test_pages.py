@@ -220,7 +220,7 @@ import sys
 from streamlit.testing.v1 import AppTest
 for slug in sys.argv[1:]:
     AppTest.from_string(f"from viz.shell import pages\\npages.find({slug!r}).page()", default_timeout=120).run()
-    print(*(name.split(".")[-2] for name in sys.modules if name.startswith(("viz.course.", "viz.workspace.")) and name.endswith((".exhibit", ".page"))))
+    print(*(name.split(".")[-2] for name in sys.modules if name.startswith(("viz.course.", "viz.workspace.")) and name.endswith((".exhibit", ".page")) and name != "viz.course.exhibit"))
 """
 
 

@@ -12,6 +12,7 @@ from core.jobs.names import task_of
 from core.jobs.trainer import YOURS
 from core.run import Attention
 from viz.charts import marks
+from viz.charts.parts.figures import draw_once
 from viz.instruments import clicked_head, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, visible
@@ -82,6 +83,7 @@ def everything(
     return head
 
 
+@draw_once
 def _over_steps(
     table: pd.DataFrame, moments: dict[str, int], title: str, head: str = ""
 ) -> marks.vega.Layers:

@@ -14,6 +14,7 @@ from core.model import Model
 from core.reading import data_set_jobs
 from core.reading.data_set_jobs import TOKENS, DataSetProgress
 from core.scoring.data_set import DIVERGENCE, DataSetReading, DataSetResults, disagrees_by
+from viz.instruments.kit import origin
 from viz.labels import head_name
 from viz.number_text import number
 from viz.shell import errors, notices, state
@@ -202,6 +203,7 @@ def _views(
         by = controls.segmented("View", views, "many_texts.by", "texts", BY.__getitem__, quiet=True)
         key, highest = _sort(results, by)
         end = patterns.choose_end() if by == "patterns" else ""
+    origin.tell(model=model.name, text=f"{results.n_read} {text_set.name}", kind=key.kind)
     if by == "patterns":
         patterns.show(results, key, end)
         sentence = pattern_sentence(results, text_set, key)

@@ -77,7 +77,7 @@ def measured(params: Params, data: Data) -> Folds:
     both = {"attention_whole": maths.attention, "lstm_whole": maths.recurrence}
     return Folds(
         lambda: pd.DataFrame(
-            {f"{name}, ms": np.round(ms, 4) for name, (_, ms) in lines.items()},
+            {f"{name}, ms": np.round(ms, 4) for name, ms in lines.items()},
             index=[f"n = {each:,}" for each in n],
         ),
         {"n": n, "attention": [row.attention for row in rows], "lstm": [row.lstm for row in rows]},
