@@ -35,7 +35,7 @@ COPY_BYTES = 256 * 2**20
 """Models above this size have no untrained copy: it would need their memory again."""
 BATCH_TOKENS = 64
 """Tokens of a batch: one line, so that others wait little for it."""
-PAUSE = 1.0
+PAUSE = 4.0
 """Time without a batch after each, as a share of the time that it took with its waiting: the longer others keep it waiting, the rarer it asks."""
 VISITORS = 16
 """Visitors whose results for a model are remembered."""
