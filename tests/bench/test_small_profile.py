@@ -52,7 +52,7 @@ Place = tuple[str, dict[str, str]]
 
 @dataclass
 class Walk:
-    """What was measured: megabytes after each place, who was refused, what went wrong."""
+    """The measurements of a walk: megabytes after each place, refused visits, errors."""
 
     after: dict[str, float] = field(default_factory=dict)
     peak: float = 0.0

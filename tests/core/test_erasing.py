@@ -1,4 +1,4 @@
-"""What the output of a small model loses without its keys, and gradients as shares of its words."""
+"""Deletion curves and input gradients of a small model, recomputed by hand."""
 
 from __future__ import annotations
 

@@ -48,7 +48,9 @@ def numbers(text: str) -> Iterator[Shown]:
             yield Shown(match[0], float(mantissa) * unit, 0.51 * 10.0**-digits * unit)
 
 
-def held(table: pd.DataFrame, arrays: Iterable[np.ndarray], settings: Iterable[object]) -> np.ndarray:
+def collect_numbers(
+    table: pd.DataFrame, arrays: Iterable[np.ndarray], settings: Iterable[object]
+) -> np.ndarray:
     """Return all numbers of a table, of arrays and of settings, and what a sentence may say of them: sums, means, the rest to 1."""
     words = [*map(str, table.columns), *map(str, table.index), *map(str, settings)]
     parts = [np.array([each.value for word in words for each in numbers(word)])]
@@ -81,7 +83,7 @@ def held(table: pd.DataFrame, arrays: Iterable[np.ndarray], settings: Iterable[o
 def holds(known: np.ndarray, number: Shown) -> bool:
     """Return whether a number, whatever its sign, is one of those known, or a hundredth of it.
 
-    >>> known = held(pd.DataFrame({"share": [0.25, 0.4]}), [], [])
+    >>> known = collect_numbers(pd.DataFrame({"share": [0.25, 0.4]}), [], [])
     >>> [holds(known, each) for each in numbers("25%, 0.65, 0.15, 60%; 0.30, 31%")]
     [True, True, True, True, False, False]
     """

@@ -63,7 +63,7 @@ def bars(test: AppTest, place: int) -> dict[str, float]:
     return {row["name"]: row["value"] for row in data(charts(test)[place])}
 
 
-def of(model: str, text: str, pair: str | None = None, edits=()) -> maths.Classification:
+def classify_text(model: str, text: str, pair: str | None = None, edits=()) -> maths.Classification:
     return maths.classify(
         core.serving.engine.default().open(model).run(text, pair=pair, keep=maths.KEEP, edits=edits)
     )
@@ -82,7 +82,7 @@ def test_every_step_has_a_picture_and_a_question(step):
 def test_the_class_waits_for_the_guess_and_follows_the_sentence():
     """C086."""
     before = page(1, *FOLDS, text=TEXT)
-    told = of(SINGLE, TEXT)
+    told = classify_text(SINGLE, TEXT)
     assert right(before, "class") == CLASSES[told.best] and len(before.get("vega_lite_chart")) == 1
     assert f"{percent(told.chances[told.best])}" not in said_and_set(before)
     new = maths.with_new_head(
@@ -99,7 +99,7 @@ def test_the_class_waits_for_the_guess_and_follows_the_sentence():
         for text in ("Awful.", "Lovely.", TEXT, "no", "The school was dirty.", "sweet fresh cake")
     }
     found = {
-        CLASSES[of(SINGLE, text).best]
+        CLASSES[classify_text(SINGLE, text).best]
         for text in ("Awful.", "Lovely.", TEXT, "no", "The school was dirty.", "sweet fresh cake")
     }
     assert answers == found
@@ -121,7 +121,7 @@ def test_what_cls_reads_before_and_after_side_by_side():
 
 @pytest.mark.slow
 def test_the_arithmetic_is_that_of_the_run():
-    told = of(SINGLE, TEXT)
+    told = classify_text(SINGLE, TEXT)
     test = page(3, *FOLDS, text=TEXT, label="0")
     asked = test.session_state[f"predict:{SLUG}speak:asked"]["of"]
     assert asked[3] == int((told.terms(0) > 0).sum()) and f"{told.chances[0]:.4f}" not in said_and_set(test)
@@ -160,7 +160,7 @@ def test_a_pair_is_swapped_and_read_without_segments():
     before = page(5, *FOLDS)
     chances = {
         on: [
-            of(PAIRED, *way, edits=() if on else (Scale("embed.segment", 0.0),)).chances[ORDER]
+            classify_text(PAIRED, *way, edits=() if on else (Scale("embed.segment", 0.0),)).chances[ORDER]
             for way in ((a, b), (b, a))
         ]
         for on in (True, False)

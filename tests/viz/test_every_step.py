@@ -1,4 +1,4 @@
-"""What holds for every step of every exhibit: nothing of the answer before the guess, a clear question, and numbers that stand in its table.
+"""The rules of every step of every exhibit: nothing of the answer before the guess, a clear question, and numbers that stand in its table.
 
 Each step is drawn before the guess by day, and after it in the dark, its folds open. With every push a few of them, of the half that no browser
 walks (`walked_steps.py`); `test_steps_open.py` draws the others of that half.
@@ -21,7 +21,7 @@ from exhibit_pages import drawn, said
 from exhibit_visits import well
 from lesson_numbers import EXACT, MEANT, NONE, NUMBERS
 from question_rules import Asked, on_a_slider, one_of_several, tells, to_be_touched, units
-from shown_numbers import Shown, held, holds, numbers
+from shown_numbers import Shown, collect_numbers, holds, numbers
 from streamlit.testing.v1 import AppTest
 from walked_steps import halves
 
@@ -127,7 +127,7 @@ class Visit:
     @property
     def known(self) -> np.ndarray:
         """The numbers of the table, the arrays and the link."""
-        return held(self.table, self.arrays.values(), self.test.query_params.values())
+        return collect_numbers(self.table, self.arrays.values(), self.test.query_params.values())
 
 
 def inside(slug: str) -> dict[str, bool]:

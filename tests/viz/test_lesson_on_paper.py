@@ -48,7 +48,7 @@ class Reader(HTMLParser):
             self.words += data
 
 
-def held(page: bytes) -> Any:
+def parse_page(page: bytes) -> Any:
     """Return the pictures in a page, with their parts."""
     found = re.search(r'id="data-pictures">([^<]*)<', page.decode())
     return json.loads(zlib.decompress(base64.b64decode(found[1])))
@@ -76,7 +76,7 @@ def test_every_page_is_html_in_which_nothing_typed_is_markup(pages: dict[str, by
 
 
 def test_a_page_for_students_has_no_answer_and_no_note_anywhere_in_its_file(pages: dict[str, bytes]) -> None:
-    words, pictures = Reader(pages["handout"].decode()).words, held(pages["handout"])["pictures"]
+    words, pictures = Reader(pages["handout"].decode()).words, parse_page(pages["handout"])["pictures"]
     assert {"Which?", "How many?"} <= {line.strip() for line in re.findall(r"\w+ ?\w*\?", words)}
     assert "Because" not in words and "Counted" not in words
     assert "Say" not in words and "Say" not in repr(pictures)
@@ -92,7 +92,7 @@ def test_the_answers_are_on_the_teachers_copies(pages: dict[str, bytes]) -> None
     for name in ("handout_with_answers", "slides_with_notes"):
         words = Reader(pages[name].decode()).words
         assert "Say <b>this</b>." in words and "Minute 2 to 5" in words, name
-    assert "bar" in [one.get("chart", {}).get("mark") for one in held(pages["slides"])["pictures"]]
+    assert "bar" in [one.get("chart", {}).get("mark") for one in parse_page(pages["slides"])["pictures"]]
     guide = Reader(pages["guide"].decode()).words
     assert "0\u20132" in guide and "5\u20136" in guide and "\u00b10.5" in guide
     assert f"({MARKUP})" in guide, "the wrong option, as it is heard"
@@ -108,7 +108,7 @@ def test_a_stop_that_cannot_be_recorded_is_named_and_the_others_are_there(pages:
 def test_each_picture_is_in_a_page_once_and_every_place_names_one(pages: dict[str, bytes]) -> None:
     for name, places, pictures in (("handout", 3, 2), ("slides", 6, 3), ("guide", 0, 0)):
         named = [int(number) for number in re.findall(r'data-picture="(\d+)"', pages[name].decode())]
-        found = held(pages[name])
+        found = parse_page(pages[name])
         assert (len(named), len(found["pictures"])) == (places, pictures), name
         assert {*named} == {*range(pictures)}
         needed = {part for one in found["pictures"] for part, (_, _) in one.get("parts", {}).items()}

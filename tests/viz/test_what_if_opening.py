@@ -1,4 +1,4 @@
-"""What the page What if opens with, on the model that it ships with."""
+"""The opening change of the page What if, on a shipped model."""
 
 from __future__ import annotations
 
