@@ -197,7 +197,7 @@ def look_up(p: Params, twice: Twice) -> View:
             bars = marks.bars(
                 shown.abs(),
                 [number(value) for value in shown],
-                title=f"Parts of the score of {name}",
+                title="Parts of the score",
                 hues=[int(value < 0) for value in shown],
                 row=exhibit_parts.by_mode(44, 42),
             )
