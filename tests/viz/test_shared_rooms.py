@@ -264,6 +264,25 @@ def test_a_redis_that_forgot_without_hanging_up_is_told_the_rooms(two, redis_ser
     until(lambda: all(held(room) == held(other) for other in others))  # each copy notices by itself
 
 
+def test_a_redis_that_forgets_at_any_moment_always_has_a_life(two, redis_server):
+    """Between two commands of its own a copy may find that all keys are gone."""
+    ended = threading.Event()
+    server = redis.Redis.from_url(redis_server.url)
+
+    def forget() -> None:
+        while not ended.is_set():
+            server.flushall()
+
+    thread = threading.Thread(target=forget)
+    thread.start()
+    try:
+        lives = {two[0]._log._life_now() for _ in range(400)}
+    finally:
+        ended.set()
+        thread.join()
+    assert len(lives) > 1 and all(len(life) == 16 for life in lives)
+
+
 def test_a_copy_that_ends_leaves_the_room_to_the_others(two):
     room, _ = two[0].open()
     level(*two)

@@ -151,8 +151,10 @@ class Log:
                         self._hear((entry_id, fields))
 
     def _life_now(self) -> str:
-        self._redis.set(self._life, secrets.token_hex(8), nx=True, ex=self._lasts)
-        return self._redis.get(self._life).decode()
+        with self._redis.pipeline() as both:  # of one moment: Redis may lose its memory between two
+            both.set(self._life, secrets.token_hex(8), nx=True, ex=self._lasts)
+            both.get(self._life)
+            return both.execute()[1].decode()
 
     def _set_gone(self, yes: bool) -> None:
         if yes != self.is_gone:
