@@ -1,4 +1,7 @@
-"""The command `python -m viz.languages extract` (or `compile`): catalogues brought up to date with the source, or compiled."""
+"""The command `python -m viz.languages extract` (or `compile`): catalogues brought up to date with the source, or compiled.
+
+A language is a folder with one catalogue for each package, `es/course_why.po`, so that who translates sees one place of the app.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,17 @@ from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 
+from typing import TYPE_CHECKING
+
 from viz.languages import FOLDER, extract
+
+if TYPE_CHECKING:
+    from babel.messages.catalog import Catalog
 
 WIDTH = 0
 """Letters of a line in a catalogue: no limit, so that a changed word is one changed line."""
+HEAD = "head.txt"
+"""The file in the folder of a language with the entry that each of its catalogues begins with: its plurals, its encoding."""
 FIRST_DAY = datetime(2026, 11, 1, tzinfo=UTC)
 """The date in compiled files: today's would change them with every run."""
 
@@ -20,42 +30,60 @@ def main(argv: list[str]) -> int:
     if argv not in (["extract"], ["compile"]):
         print("python -m viz.languages extract | compile", file=sys.stderr)
         return 2
-    for file in sorted(FOLDER.glob("*.po")):
+    for folder in sorted(path for path in FOLDER.iterdir() if (path / HEAD).exists()):
         if argv == ["extract"]:
-            file.write_bytes(updated(file))
-        file.with_suffix(".mo").write_bytes(compiled(file))
-        print(file.name)
+            update(folder)
+        folder.with_suffix(".mo").write_bytes(compiled(folder))
+        print(folder.name)
     return 0
 
 
-def updated(file: Path) -> bytes:
-    """Return a catalogue with the messages of the source, below its own head: new ones are empty, those that are gone are left out."""
+def update(folder: Path) -> None:
+    """Bring the catalogues of a language up to date with the source: new messages are empty, those that are gone are left out."""
     from babel.messages.catalog import Catalog  # here, for the app needs no Babel
-    from babel.messages.pofile import read_po, write_po
+    from babel.messages.pofile import write_po
 
-    with file.open("rb") as stored:
-        old = read_po(stored)
-    new = Catalog(locale=file.stem)
+    old = read(folder)
+    parts: dict[str, Catalog] = {}
     for text, message in extract.messages().items():
         before = old.get(text)
         string = before.string if before else ""
         if message.plural and isinstance(string, str):
             string = (string,) * old.num_plurals
         key = (text, message.plural) if message.plural else text
-        new.add(key, string, locations=[(name, 1) for name in message.files])
-    written = BytesIO()
-    write_po(written, new, width=WIDTH, omit_header=True, include_lineno=False)
-    head = file.read_bytes().partition(b"\n\n")[0].rstrip(b"\n")
-    return head + b"\n\n" + written.getvalue()
+        part = extract.part(message.files[0])
+        names = [name for name in message.files if extract.part(name) == part]
+        parts.setdefault(part, Catalog(locale=folder.name)).add(
+            key, string, locations=[(name, 1) for name in names]
+        )
+    for file in folder.glob("*.po"):
+        if file.stem not in parts:
+            file.unlink()
+    for part, catalogue in parts.items():
+        written = BytesIO()
+        write_po(written, catalogue, width=WIDTH, omit_header=True, include_lineno=False)
+        (folder / f"{part}.po").write_bytes(written.getvalue())
 
 
-def compiled(file: Path) -> bytes:
-    """Return the compiled catalogue, as gettext reads it."""
-    from babel.messages.mofile import write_mo
+def read(folder: Path) -> Catalog:
+    """Return all messages of a language, of all its files; of a message in two of them the first translation counts."""
     from babel.messages.pofile import read_po
 
-    with file.open("rb") as stored:
-        catalogue = read_po(stored)
+    head = (folder / HEAD).read_bytes()
+    together = read_po(BytesIO(head))
+    for file in sorted(folder.glob("*.po")):
+        for message in read_po(BytesIO(head + b"\n" + file.read_bytes())):
+            before = together.get(message.id)
+            if message.id and not (before and before.string):
+                together[message.id] = message
+    return together
+
+
+def compiled(folder: Path) -> bytes:
+    """Return the compiled catalogue of a language, as gettext reads it."""
+    from babel.messages.mofile import write_mo
+
+    catalogue = read(folder)
     catalogue.creation_date = FIRST_DAY
     written = BytesIO()
     write_mo(written, catalogue)

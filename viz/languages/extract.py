@@ -25,6 +25,8 @@ ATTRIBUTES = ("title", "aria-label", "placeholder")
 OF_CORE = ("core/data/corpora.py", "core/analysis/heads/habits.py")
 """Files of `core` with words that pages show: descriptions of what models read, and names of what heads attend to."""
 HABITS = "HABIT_NAMES"
+DIVIDED = ("viz/course/", "viz/workspace/")
+"""Packages that have a catalogue for each of their folders."""
 COMPONENTS = ("viz/shell/", "viz/workspace/")
 """Folders whose HTML and scripts are those of components with `ScriptWords`."""
 _SAY = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"[,)]')
@@ -54,6 +56,17 @@ def messages(root: Path = ROOT) -> dict[str, Message]:
             if name not in message.files:
                 message.files.append(name)
     return found
+
+
+def part(name: str) -> str:
+    """Return the catalogue that has the messages of a file: that of its package, of its chapter or page where there are many.
+
+    >>> part("viz/course/why/weighting/steps.py"), part("viz/workspace/look/page.py"), part("viz/theme.py")
+    ('course_why', 'workspace_look', 'viz')
+    """
+    folders = name.split("/")[:-1]
+    depth = 3 if name.startswith(DIVIDED) else 2
+    return "_".join(folders[:depth][1:]) or folders[0]
 
 
 def python_messages(source: str) -> Iterator[tuple[str, str]]:
