@@ -9,9 +9,9 @@ language apart. The texts of exhibits are files, `text.es.md` beside `text.md` (
 component with its data (`script_words`). Numbers follow the language where they are filled in here or written by
 `viz.number_text`. What is not translated yet stays English.
 
-`python -m viz.languages extract` brings the catalogues (`es/`, a file for each package) up to date with the source, `compile` writes the files that are read
-here (`es.mo`); both need Babel. `?lang=qps` is a language made from the English at once, accented, in brackets and a third longer: what
-looks plain there is not translated, and what is cut there is too narrow.
+`python -m viz.languages extract` brings the catalogues (`es/`, a file for each package) up to date with the source, `compile` writes
+the files that are read here (`es.mo`); both need Babel. `?lang=qps` is a language made from the English at once, accented, in brackets
+and a third longer: what looks plain there is not translated, and what is cut there is too narrow.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ import sys
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
-
 from typing import TYPE_CHECKING
 
 from viz.languages import FOLDER, extract
