@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CALLS = ("_", "mark")
 KNOBS = ("pills", "segmented", "select", "select_slider", "slider", "number", "toggle", "sentence", "doodle")
 """Functions of viz.widgets.knobs that declare a control of an exhibit, its label first."""
-CHAPTERS = ("viz/course/why/",)
+CHAPTERS = ("viz/course/why/", "viz/course/look_up/")
 """Chapters whose controls the catalogues have so far."""
 SENTENCES = "Sentences"
 """The class whose texts a picture says of a touched word (viz.instruments.words)."""

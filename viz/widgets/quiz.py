@@ -105,7 +105,7 @@ def predict(
                 else _(
                     "You said “{guess}”. It is {answers}.",
                     guess=guess,
-                    answers=_(" or ").join(f"“{one}”" for one in (answer, *also)),
+                    answers=_(" or ").join(_("“{answer}”", answer=one) for one in (answer, *also)),
                 )
             )
             _verdict(key, asked, guess, guess in (answer, *also) or level, said, explanation)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from viz.languages import _
 from viz.shell.state import Unusable
 
 Vectors = tuple[tuple[float, ...], ...]
@@ -22,8 +23,10 @@ def pack(vectors: Sequence[Sequence[float]]) -> str:
 
 def vectors(raw: str, limit: float = 9.0, rule: str = "") -> Vectors:
     """Parse equally long vectors of numbers, each from -limit to limit; raise Unusable, with its `rule`, for anything else."""
-    rule = (
-        rule or f"It must be vectors of equally many numbers from {-limit:g} to {limit:g}, such as 1,0;0,1."
+    rule = rule or _(
+        "It must be vectors of equally many numbers from {low:g} to {high:g}, such as 1,0;0,1.",
+        low=-limit,
+        high=limit,
     )
     try:
         found = tuple(tuple(float(value) for value in vector.split(",")) for vector in raw.split(";"))

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from core.layers.scores import SCORES, Cosine
+from viz.languages import mark
 
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
@@ -36,7 +37,7 @@ MOST_KEYS = len(W_LOCATION)
 
 @dataclass(frozen=True)
 class Function:
-    """One score function: its names, its paper, its kind in `core.layers.scores`, its parameters.
+    """One score function: its name, its English title, its paper, its kind in `core.layers.scores`, its parameters.
 
     `sharpness` multiplies the score. `numbers` are parameters by the names that
     `viz.course.look_up.retrieval.look_up` has for them.
@@ -94,14 +95,14 @@ def eight(beta: float = 5.0) -> tuple[Function, ...]:
     luong, graves = "Luong et al. 2015", "Graves et al. 2014"
     linear, tanh = {"q": W_QUERY, "k": W_KEY}, {"w": W_ADDITIVE, "v": V_ADDITIVE}
     return (
-        Function("dot", "dot", luong, "dot"),
-        Function("scaled", "scaled dot", "Vaswani et al. 2017", "scaled"),
-        Function("general", "general", luong, "general", numbers={"w": W_GENERAL}),
-        Function("linear", "additive, linear", "Ghojogh and Ghodsi 2020", "linear", numbers=linear),
-        Function("tanh", "additive, tanh", "Bahdanau et al. 2015", "concat", numbers=tanh),
-        Function("location", "location", luong, "location", numbers={"w": W_LOCATION}),
-        Function("cosine", "cosine", graves, "cosine"),
-        Function("sharp", "β · cosine", graves, "cosine", sharpness=beta),
+        Function("dot", mark("dot"), luong, "dot"),
+        Function("scaled", mark("scaled dot"), "Vaswani et al. 2017", "scaled"),
+        Function("general", mark("general"), luong, "general", numbers={"w": W_GENERAL}),
+        Function("linear", mark("additive, linear"), "Ghojogh and Ghodsi 2020", "linear", numbers=linear),
+        Function("tanh", mark("additive, tanh"), "Bahdanau et al. 2015", "concat", numbers=tanh),
+        Function("location", mark("location"), luong, "location", numbers={"w": W_LOCATION}),
+        Function("cosine", mark("cosine"), graves, "cosine"),
+        Function("sharp", mark("β · cosine"), graves, "cosine", sharpness=beta),
     )
 
 
@@ -145,9 +146,9 @@ def turned(vector: Pair, degrees: float) -> Pair:
 
 
 EXPERIMENTS: dict[str, str] = {
-    "turn": "Turn the query by 90°",
-    "longer": "Make the query 3 times as long",
-    "keys": "Turn the keys by 90°",
+    "turn": mark("Turn the query by 90°"),
+    "longer": mark("Make the query 3 times as long"),
+    "keys": mark("Turn the keys by 90°"),
 }
 
 

@@ -16,13 +16,15 @@ from viz.course.look_up.score_functions.params import (
     NAMES,
     RULES,
     SLUG,
-    TITLES,
     Params,
+    experiment_title,
     on_board,
     pack,
+    title,
 )
 from viz.instruments import Point, Score, heatmap, moved_points, plane
 from viz.labels import percent
+from viz.languages import _, mark
 from viz.number_text import number
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
@@ -33,13 +35,19 @@ RULES_IN_QUESTION = {
     "longer": ("dot", "tanh", "cosine", "location"),
     "keys": ("dot", "linear", "tanh", "location"),
 }
-SEVERAL = "more than one"
+SEVERAL = mark("more than one")
 RULE_OF = {"concat": "additive"}
 EQUATIONS = {"sharp": "score.cosine_beta"}
+COLUMNS = {"scaled": mark("scaled"), "linear": mark("linear"), "tanh": "tanh"}
+"""Names above the columns of the matrix that are shorter than the titles of the rules."""
 REASON = {
-    "linear": "w·q is one number, added to every score, and the softmax cancels a number that is added to all scores.",
-    "location": "its formula W q has no key in it: only the position in the row counts.",
-} | dict.fromkeys(("cosine", "sharp"), "it divides by the query's length, so only the direction counts.")
+    "linear": mark(
+        "w·q is one number, added to every score, and the softmax cancels a number that is added to all scores."
+    ),
+    "location": mark("its formula W q has no key in it: only the position in the row counts."),
+} | dict.fromkeys(
+    ("cosine", "sharp"), mark("it divides by the query's length, so only the direction counts.")
+)
 
 
 def two_rules(params: Params, data: maths.Scored) -> Folds:
@@ -51,11 +59,16 @@ def two_rules(params: Params, data: maths.Scored) -> Folds:
     products = zip(NAMES, data.rule("dot").scores(place.query, place.keys), strict=True)
     told = exhibit_parts.predict(
         f"{SLUG}.most",
-        f"By the cosine, the angle alone, {most['cosine']} gets the most weight. Which key gets it by the dot product q · k?",
+        _(
+            "By the cosine, the angle alone, {key} gets the most weight. Which key gets it by the dot product q · k?",
+            key=most["cosine"],
+        ),
         dict(zip(NAMES, weights["dot"].tolist(), strict=True)),
         most["dot"],
-        f"The dot products are {', '.join(f'{name} {number(float(s))}' for name, s in products)}: "
-        "a dot product is |q| · |k| · cosine, so a long key counts for more.",
+        _(
+            "The dot products are {products}: a dot product is |q| · |k| · cosine, so a long key counts for more.",
+            products=", ".join(f"{name} {number(float(s))}" for name, s in products),
+        ),
     )
     if told:
         _plane(params, data, ("dot", "cosine"), "dot", asked)
@@ -64,9 +77,19 @@ def two_rules(params: Params, data: maths.Scored) -> Folds:
     found = (data.weights[name] for name in ("dot", "cosine"))
     (one, first), (other, second) = ((NAMES[int(each.argmax())], percent(each.max())) for each in found)
     page_parts.summary(
-        f"By the dot product {one} gets the most weight, {first}; by the cosine {other}, {second}."
+        _(
+            "By the dot product {one} gets the most weight, {first}; by the cosine {other}, {second}.",
+            one=one,
+            first=first,
+            other=other,
+            second=second,
+        )
         if told
-        else f"By the cosine {other} gets the most weight, {second}: the softmax of numbers between −1 and 1 stays flat."
+        else _(
+            "By the cosine {key} gets the most weight, {share}: the softmax of numbers between −1 and 1 stays flat.",
+            key=other,
+            share=second,
+        )
     )
     return _folds(params, data, told)
 
@@ -78,41 +101,62 @@ def all_eight(params: Params, data: maths.Scored) -> Folds:
     else:
         _plane(params, data, RULES, "dot")
     favourites = [int(weights.argmax()) for weights in data.weights.values()]
-    votes = [f"{name} under {favourites.count(i)}" for i, name in enumerate(NAMES) if i in favourites]
+    votes = [
+        _("{key} under {n}", key=name, n=favourites.count(i))
+        for i, name in enumerate(NAMES)
+        if i in favourites
+    ]
     sharpest = max(data.functions, key=lambda f: data.weights[f.name].max())
     page_parts.summary(
-        f"The key with the most weight is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is "
-        f"{sharpest.title}, with {percent(data.weights[sharpest.name].max())} on one key; the plain cosine gives its best key {percent(data.weights['cosine'].max())}."
+        _(
+            "The key with the most weight is {votes} of the {n} rules. The sharpest is {rule}, with {share} on one key; the plain cosine gives its best key {cosine}.",
+            votes=", ".join(votes),
+            n=len(RULES),
+            rule=title(sharpest.name),
+            share=percent(data.weights[sharpest.name].max()),
+            cosine=percent(data.weights["cosine"].max()),
+        )
     )
     return _folds(params, data)
 
 
 def ignores(params: Params, data: maths.Scored) -> Folds:
     """Draw the change of every weight when one thing is changed; a column of zeros is a rule that does not depend on it."""
-    experiment, does = params.experiment, maths.EXPERIMENTS[params.experiment]
+    experiment, does = params.experiment, experiment_title(params.experiment)
     change = maths.weight_changes(params.place, experiment, params.beta)
     still = maths.unchanged(params.place, experiment, params.beta)
     right = [name for name in RULES_IN_QUESTION[experiment] if name in still]
     told = exhibit_parts.predict(
         f"{SLUG}.{experiment}",
-        f"{does}: which rule's weights do not change at all?",
-        (*(TITLES[name] for name in RULES_IN_QUESTION[experiment]), SEVERAL),
-        TITLES[right[0]] if len(right) == 1 else SEVERAL,
-        " ".join(f"The {TITLES[name]} one: {REASON[name]}" for name in right if name in REASON)
+        _("{change}: which rule's weights do not change at all?", change=does),
+        (*map(title, RULES_IN_QUESTION[experiment]), _(SEVERAL)),
+        title(right[0]) if len(right) == 1 else _(SEVERAL),
+        " ".join(
+            _("The {rule} one: {reason}", rule=title(name), reason=_(REASON[name]))
+            for name in right
+            if name in REASON
+        )
         or _unchanged(still),
     )
     if told:
         rows = np.array([change[name] for name in RULES])
         limit = max(0.1, float(np.abs(rows).max()))
-        _matrix(rows, data, "change", title=f"{does}: change of the weights", scale="difference", limit=limit)
+        above = _("{change}: change of the weights", change=does)
+        _matrix(rows, data, "change", title=above, scale="difference", limit=limit)
         largest = max(change, key=lambda name: float(np.abs(change[name]).max()))
         page_parts.summary(
-            f"{_unchanged(still)} {TITLES[largest]} changes most, one weight by {number(float(np.abs(change[largest]).max()))}."
+            _(
+                "{unchanged} {rule} changes most, one weight by {most}.",
+                unchanged=_unchanged(still),
+                rule=title(largest),
+                most=number(float(np.abs(change[largest]).max())),
+            )
         )
     else:
-        _matrix(np.array([data.weights[name] for name in RULES]), data, "change", title="The weights before")
+        weights = np.array([data.weights[name] for name in RULES])
+        _matrix(weights, data, "change", title=_("The weights before"))
         page_parts.summary(
-            "Each column sums to 1. After your guess the table shows the change of every weight."
+            _("Each column sums to 1. After your guess the table shows the change of every weight.")
         )
     return _folds(params, data, told)
 
@@ -125,16 +169,23 @@ def one(params: Params, data: maths.Scored) -> Folds:
     score = number(float(data.scores[params.rule][best]))
     blind = [
         what
-        for what, experiment in (("the query", "turn"), ("the keys", "keys"))
+        for what, experiment in ((mark("the query"), "turn"), (mark("the keys"), "keys"))
         if params.rule in maths.unchanged(params.place, experiment, params.beta)
     ]
     if blind == ["the query"]:
-        said = " It does not depend on the query: the background has one colour."
+        said = _(" It does not depend on the query: the background has one colour.")
     else:
-        said = f" It does not depend on {blind[0]}." if blind else ""
+        said = _(" It does not depend on {what}.", what=_(blind[0])) if blind else ""
     page_parts.summary(
-        f"{function.title} ({function.paper}) gives {NAMES[best]} {percent(weights[best])}, "
-        f"with the score {score}.{said}"
+        _(
+            "{rule} ({paper}) gives {key} {share}, with the score {score}.",
+            rule=title(function.name),
+            paper=function.paper,
+            key=NAMES[best],
+            share=percent(weights[best]),
+            score=score,
+        )
+        + said
     )
     params.show(SLUG, "rule", *(("beta",) if params.rule == "sharp" else ()))  # only one rule has a β
     return _folds(params, data)
@@ -142,14 +193,17 @@ def one(params: Params, data: maths.Scored) -> Folds:
 
 def _unchanged(still: Sequence[str]) -> str:
     if not still:
-        return "All eight change."
-    return f"{', '.join(TITLES[name] for name in still)}: unchanged to the last digit."
+        return _("All eight change.")
+    return _("{rules}: unchanged to the last digit.", rules=", ".join(map(title, still)))
 
 
 def _matrix(rows: np.ndarray, data: maths.Scored, key: str, **more: Any) -> None:
     """Draw a number for each key (row) under each rule (column)."""
-    columns = [f.title if f.name == "sharp" else f.name for f in data.functions]
-    heatmap(rows.T, list(NAMES), columns, key=f"{SLUG}.{key}", numbers=True, axis=("key", "rule"), **more)
+    columns = [
+        title(f.name) if f.name == "sharp" else _(COLUMNS.get(f.name, f.title)) for f in data.functions
+    ]
+    axis = (_("key"), _("rule"))
+    heatmap(rows.T, list(NAMES), columns, key=f"{SLUG}.{key}", numbers=True, axis=axis, **more)
 
 
 def _plane(
@@ -157,7 +211,7 @@ def _plane(
 ) -> None:
     """Draw the board; a moved point is written to the link, with `question_points`, those of an answered question."""
     keys = zip(NAMES, params.keys, strict=True)
-    points = [Point("query", params.query, "query"), *(Point(name, at) for name, at in keys)]
+    points = [Point(_("query"), params.query, "query"), *(Point(name, at) for name, at in keys)]
 
     def keep() -> None:
         if found := moved_points(PLANE, points, limit=LIMIT):
@@ -174,14 +228,14 @@ def _plane(
         drawn_score=rules.index(background),
         limit=LIMIT,
         height=330 if exhibit_parts.presenting() else 370,
-        captions=("Drag the query, or a key", ""),
+        captions=(_("Drag the query, or a key"), ""),
     )
 
 
 def _plane_score(function: maths.Function) -> Score:
     """Return the rule in the form that the plane draws."""
     kind = RULE_OF.get(function.kind, function.kind)
-    return Score(kind, function.sharpness, label=function.title, **function.numbers)
+    return Score(kind, function.sharpness, label=title(function.name), **function.numbers)
 
 
 def _folds(params: Params, data: maths.Scored, revealed: bool = True) -> Folds:
@@ -239,21 +293,27 @@ def _key_by_key(params: Params, data: maths.Scored, function: maths.Function) ->
     """Show the rule's own parameters, where the equation has no room for them, and the softmax."""
     scores, weights = data.scores[function.name], data.weights[function.name]
     best = NAMES[int(weights.argmax())]
-    st.text(f"{function.title} ({function.paper}); the numbers below the symbols are those of key {best}.")
+    st.text(
+        _(
+            "{rule} ({paper}); the numbers below the symbols are those of key {key}.",
+            rule=title(function.name),
+            paper=function.paper,
+            key=best,
+        )
+    )
     if function.kind == "linear":
         shared = number(float(np.dot(function.numbers["q"], params.query)), 4)
-        page_parts.equation(rf"w_q^\top q = {shared}\text{{ for every key}}")
+        page_parts.equation(rf"w_q^\top q = {shared}\text{{{_(' for every key')}}}")
     elif "w" in function.numbers:
         rows = r"\\".join("&".join(_numbers(row)) for row in function.numbers["w"])
         page_parts.equation(rf"W = \begin{{pmatrix}}{rows}\end{{pmatrix}}")
     columns = {
-        "key": NAMES,
         "k": [f"({', '.join(_numbers(k))})" for k in params.keys],
-        "score s": _numbers(scores, 4),
+        _("score s"): _numbers(scores, 4),
         "eˢ": _numbers(np.exp(scores), 4),
-        "weight": _numbers(weights, 4),
+        _("weight"): _numbers(weights, 4),
     }
-    st.table(pd.DataFrame(columns).set_index("key"), border="horizontal")
+    st.table(pd.DataFrame(columns, list(NAMES)).rename_axis(_("key")), border="horizontal")
 
 
 def _numbers(values: Any, digits: int = 2) -> list[str]:
