@@ -18,6 +18,7 @@ from viz.instruments.arithmetic.arithmetic import Cell, in_view, paths_of, show_
 from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.picture import lines as python_lines
 from viz.labels import literal, percent, visible
+from viz.languages import _, mark
 from viz.memo import remembered
 from viz.shell import errors
 from viz.shell.selection import Selection
@@ -29,9 +30,8 @@ LINES, CODE = "look.cell", "look.source"
 SHORT = 128
 """In texts of at most so many tokens the tensors of all layers are kept once a cell is looked at: another head then needs no further pass."""
 SAME = 5e-4
-PIECES = (
-    "The model reads tokens, and “{0}” or “{1}” is several: {2} is the sum over the tokens looked at and the mean over those that look. "
-    "Calculated here is the pair of tokens with the largest weight, {3}."
+PIECES = mark(
+    "The model reads tokens, and “{query}” or “{key}” is several: {weight} is the sum over the tokens looked at and the mean over those that look. Calculated here is the pair of tokens with the largest weight, {largest}."
 )
 
 
@@ -83,13 +83,9 @@ def _cell(
         chosen = _marked_tensor({CODE: taps, LINES: paths_of(lines)})
         given = chosen or next((line.path for line in code if line.leaf == "pattern"), None)
         if abs(shown_weight - cell.weight) > SAME:
-            st.caption(
-                PIECES.format(
-                    *(literal(visible(word)) for word in cell.words),
-                    percent(shown_weight),
-                    percent(cell.weight),
-                )
-            )
+            query, key = (literal(visible(word)) for word in cell.words)
+            shown, largest = percent(shown_weight), percent(cell.weight)
+            st.caption(_(PIECES, query=query, key=key, weight=shown, largest=largest))
         layer, head, query, at = cell.indices
         again = python_lines(
             found, "arithmetic", layer=layer, head=head, query=query, key=at, kind=place.kind
@@ -103,7 +99,7 @@ def _cell(
             key=CODE,
             selected=given,
             card=card,
-            title="The code that computed it",
+            title=_("The code that computed it"),
             python=python_lines(found, "source", layer=place.layer, kind=place.kind, path=given),
         )
 

@@ -12,6 +12,7 @@ from core.layers.score_terms import columns as beside_keys
 from core.layers.score_terms import in_latex, in_short
 from core.run import Run
 from viz.labels import distinct, percent, visible
+from viz.languages import _, mark
 from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.widgets.export import Labelled
@@ -20,13 +21,27 @@ from viz.workspace.shared.attention_kinds import crosses
 from viz.workspace.shared.head_ref import HeadRef, HeadView
 
 NOTES = {
-    "self": "Rows are the words that look (queries), columns the words looked at (keys); in an encoder every word may look at every word.",
-    "causal": "Rows are the words that look (queries), columns the words looked at (keys). A word may look at itself and at what stands before it: the hatched cells are masked.",
-    "decoder": "Rows are the patches that look (queries), columns those looked at (keys); a decoder that fills in a picture sees every place, where a patch is hidden one learned vector in its stead.",
-    "cross": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
-    "alignment": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
-    "words": "Rows are the sentences, columns the words (keys). The query is not a word but one learned vector, the same for every text, that looks for the informative words of each sentence. The hatched cells are the words of other sentences.",
-    "sentences": "The one row is the document, columns are the sentences (keys). The query is one learned vector, the same for every text.",
+    "self": mark(
+        "Rows are the words that look (queries), columns the words looked at (keys); in an encoder every word may look at every word."
+    ),
+    "causal": mark(
+        "Rows are the words that look (queries), columns the words looked at (keys). A word may look at itself and at what stands before it: the hatched cells are masked."
+    ),
+    "decoder": mark(
+        "Rows are the patches that look (queries), columns those looked at (keys); a decoder that fills in a picture sees every place, where a patch is hidden one learned vector in its stead."
+    ),
+    "cross": mark(
+        "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys)."
+    ),
+    "alignment": mark(
+        "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys)."
+    ),
+    "words": mark(
+        "Rows are the sentences, columns the words (keys). The query is not a word but one learned vector, the same for every text, that looks for the informative words of each sentence. The hatched cells are the words of other sentences."
+    ),
+    "sentences": mark(
+        "The one row is the document, columns are the sentences (keys). The query is one learned vector, the same for every text."
+    ),
 }
 CODE = """import core
 
@@ -57,10 +72,18 @@ def show(
     with page_parts.fold(page_parts.LOOKING, "look.looking") as fold:
         if fold.open:
             word, score = heads.label(place.layer, place.head), heads.score(place.layer, place.head)
-            st.markdown(NOTES[place.kind])
+            st.markdown(_(NOTES[place.kind]))
             st.markdown(
-                f"Layer {place.layer} of {heads.shape[0]} and head {place.head} of {heads.shape[1]}, both counted from 0. The name of a head is its "
-                f"habit, measured on {heads.n} sentences of our own, not on this one: *{word}*, score {score:.2f}."
+                _(
+                    "Layer {layer} of {layers} and head {head} of {heads}, both counted from 0. The name of a head is its habit, measured on {n} sentences of our own, not on this one: *{habit}*, score {score:.2f}.",
+                    layer=place.layer,
+                    layers=heads.shape[0],
+                    head=place.head,
+                    heads=heads.shape[1],
+                    n=heads.n,
+                    habit=_(word),
+                    score=score,
+                )
             )
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: _table(head_pattern), "look")
@@ -101,26 +124,25 @@ def _row(row: AttentionRow) -> None:
         + ("" if row.gaussian is None else r", \qquad a'_{ij} = a_{ij}\, e^{-(j - p_i)^2 / 2\sigma^2}")
     )
     columns = {
-        "key": [visible(key) for key in row.keys],
+        _("key"): [visible(key) for key in row.keys],
         "q · k": row.dots,
         **{term.letter: row.added_scores[term.leaf] for term in row.terms if term.leaf in row.added_scores},
-        f"s = {in_short(row.terms)}" if row.terms else "score": row.scores,
-        "allowed": row.allowed,
+        f"s = {in_short(row.terms)}" if row.terms else _("score"): row.scores,
+        _("allowed"): row.allowed,
         "exp(s − max)": row.exps,
-        "Gaussian": row.gaussian,
-        "weight": row.weights,
+        _("Gaussian"): row.gaussian,
+        _("weight"): row.weights,
     }
     found = {name: values for name, values in columns.items() if values is not None}
     page_parts.dataframe(pd.DataFrame(found), hide_index=True, key="look.arithmetic.table")
-    st.caption(
-        f"The row of the chosen query, by tokens; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}. "
-        + " ".join(term.note for term in row.terms if term.note)
-        + (
-            f" Here the keys have {percent(1 - row.sink_weight)}, the sink {percent(row.sink_weight)}."
-            if row.sink_weight
-            else ""
-        )
+    about = _(
+        "The row of the chosen query, by tokens; recomputed here in float64, it differs from the tensor of the run by at most {most:.1e}.",
+        most=row.residue,
     )
+    notes = " ".join(_(term.note) for term in row.terms if term.note)
+    if sink := row.sink_weight:
+        notes += _(" Here the keys have {keys}, the sink {sink}.", keys=percent(1 - sink), sink=percent(sink))
+    st.caption(f"{about} {notes}")
 
 
 def _table(head_pattern: HeadView) -> pd.DataFrame:
@@ -129,10 +151,10 @@ def _table(head_pattern: HeadView) -> pd.DataFrame:
     order = np.argsort(-head_pattern.weights[rows, columns], kind="stable")
     return pd.DataFrame(
         {
-            "row": rows[order],
-            "query": [visible(head_pattern.attention.queries[i]) for i in rows[order]],
-            "column": columns[order],
-            "key": [visible(head_pattern.attention.keys[j]) for j in columns[order]],
-            "weight": head_pattern.weights[rows, columns][order].round(4),
+            _("row"): rows[order],
+            _("query"): [visible(head_pattern.attention.queries[i]) for i in rows[order]],
+            _("column"): columns[order],
+            _("key"): [visible(head_pattern.attention.keys[j]) for j in columns[order]],
+            _("weight"): head_pattern.weights[rows, columns][order].round(4),
         }
     )

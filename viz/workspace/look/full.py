@@ -20,6 +20,7 @@ from viz.instruments.kit.head_stack import HEAD, LAYER
 from viz.instruments.kit.picture import lines as python_lines
 from viz.instruments.words.words import start
 from viz.labels import literal, percent, visible
+from viz.languages import _, mark
 from viz.memo import remembered
 from viz.shell import state
 from viz.shell.pages import Page
@@ -50,19 +51,44 @@ from viz.workspace.shared.tasks import written_by
 ONE = "one"
 STEPS = 430
 """Pixels of the steps of the sum in present mode, where they scroll beside the heatmap."""
-JOINED = {ONE: "One", "mean": "Mean", "largest": "Largest", "rollout": "Rollout"}
+JOINED = {ONE: mark("One"), "mean": mark("Mean"), "largest": mark("Largest"), "rollout": mark("Rollout")}
 CARE = {
-    "sink": "{share} of this head's weight rests on the first token, on average over the words that look. Often that is an attention sink: the head has nothing to do here.",
-    "separator": "{share} of this head's weight rests on the separators between texts, on average over the words that look: an attention sink, not a meaning.",
-    "even": "{query}: near-uniform attention ({share} of the largest entropy). This row distinguishes nothing.",
-    "itself": "{query} looks mostly at its own position ({share}). That position may hold more than the word, once lower layers have written into it.",
-    "few": "{query} may look at one position only: its {share} is no choice.",
-    "mean": "A mean over the heads of the layer: no single head may look like it.",
-    "largest": "The largest weight that any head of the layer gives to a cell: rows do not add up to 1.",
-    "rollout": "Rollout follows the mean pattern and the residual connection down to the words (Abnar and Zuidema 2020). It leaves out values and feed-forward layers: a picture of paths, no measure of influence.",
+    "sink": mark(
+        "{share} of this head's weight rests on the first token, on average over the words that look. Often that is an attention sink: the head has nothing to do here."
+    ),
+    "separator": mark(
+        "{share} of this head's weight rests on the separators between texts, on average over the words that look: an attention sink, not a meaning."
+    ),
+    "even": mark(
+        "{query}: near-uniform attention ({share} of the largest entropy). This row distinguishes nothing."
+    ),
+    "itself": mark(
+        "{query} looks mostly at its own position ({share}). That position may hold more than the word, once lower layers have written into it."
+    ),
+    "few": mark("{query} may look at one position only: its {share} is no choice."),
+    "mean": mark("A mean over the heads of the layer: no single head may look like it."),
+    "largest": mark(
+        "The largest weight that any head of the layer gives to a cell: rows do not add up to 1."
+    ),
+    "rollout": mark(
+        "Rollout follows the mean pattern and the residual connection down to the words (Abnar and Zuidema 2020). It leaves out values and feed-forward layers: a picture of paths, no measure of influence."
+    ),
 }
-ALSO = {"lines": "As lines", "text": "As shaded text"}
-EXPLAINS = "A large weight shows what was attended to, not why the model decided as it did: attention is not an explanation."
+ALSO = {"lines": mark("As lines"), "text": mark("As shaded text")}
+BY = {"word": mark("Words"), "token": mark("Tokens")}
+EXPLAINS = mark(
+    "A large weight shows what was attended to, not why the model decided as it did: attention is not an explanation."
+)
+
+READING_SENTENCE = mark(
+    "Reading “{query}”, {who} gives {share} to “{key}”; the row adds up to {total:.3f}; its effective number of keys is {count:.1f} (2^entropy)."
+)
+WRITING_SENTENCE = mark(
+    "Writing “{query}”, {who} gives {share} to “{key}”; the row adds up to {total:.3f}; its effective number of keys is {count:.1f} (2^entropy)."
+)
+SUMMARY_SENTENCE = mark(
+    "Within “{query}”, {who} gives {share} to “{key}”; the row adds up to {total:.3f}; its effective number of keys is {count:.1f} (2^entropy)."
+)
 
 
 def show(
@@ -77,13 +103,19 @@ def show(
         query, key = _heatmap(run, place, view, by, how)
         kind = run.model.spec.kind(place.kind)
         taken = [term.note for term in columns(kind.terms(run.model.network, place.layer))]
-        st.caption("  \n".join([*care(view, query, how, same_text=kind.one_text), *taken, EXPLAINS]))
+        st.caption(
+            "  \n".join([*care(view, query, how, same_text=kind.one_text), *map(_, taken), _(EXPLAINS)])
+        )
         onward(selection, run, place, how)
         also = (
             controls.NONE
             if state.presenting()
             else controls.optional_pills(
-                "The same weights", ("lines", "text"), "look.beside", controls.NONE, ALSO.__getitem__
+                _("The same weights"),
+                ("lines", "text"),
+                "look.beside",
+                controls.NONE,
+                lambda name: _(ALSO[name]),
             )
         )
         if also == "text":
@@ -103,17 +135,13 @@ def _choices(run: Run, place: HeadRef, *, joins: bool) -> tuple[str, str]:
     """Draw what can be chosen: the kind of attention, words or tokens, how heads are joined, the translation; and the ways out."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if len(run.kinds) > 1:
-            controls.segmented("Which attention", run.kinds, "kind", place.kind, lambda k: KINDS[k])
-        by = controls.segmented(
-            "Shown by",
-            ("word", "token"),
-            "look.by",
-            "word",
-            lambda b: {"word": "Words", "token": "Tokens"}[b],
-        )
+            controls.segmented(_("Which attention"), run.kinds, "kind", place.kind, lambda k: _(KINDS[k]))
+        by = controls.segmented(_("Shown by"), tuple(BY), "look.by", "word", lambda unit: _(BY[unit]))
         offered = [how for how in JOINED if how != "rollout" or layout(place.kind) == "one"]
         how = (
-            controls.segmented("Heads of the layer", offered, "look.how", ONE, JOINED.__getitem__)
+            controls.segmented(
+                _("Heads of the layer"), offered, "look.how", ONE, lambda name: _(JOINED[name])
+            )
             if joins
             else ONE
         )
@@ -123,7 +151,10 @@ def _choices(run: Run, place: HeadRef, *, joins: bool) -> tuple[str, str]:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width="stretch", key="look-target"):
                 controls.text(
-                    f"Its {written_by(run.model)}: the model's own, or type another to see how it would be written",
+                    _(
+                        "Its {written}: the model's own, or type another to see how it would be written",
+                        written=written_by(run.model),
+                    ),
                     "target",
                     run.target_text or "",
                 )
@@ -134,14 +165,14 @@ def _choices(run: Run, place: HeadRef, *, joins: bool) -> tuple[str, str]:
 def _ways_out(joins: bool) -> None:
     if joins:
         st.button(
-            "See all heads",
+            _("See all heads"),
             icon=":material/grid_view:",
             type="tertiary",
             on_click=lambda: state.write(view="heads"),
         )
     st.button(
-        "Close",
-        help="Close the full view",
+        _("Close"),
+        help=_("Close the full view"),
         icon=":material/close_fullscreen:",
         type="tertiary",
         on_click=lambda: state.write(view=None),
@@ -154,10 +185,12 @@ def _head_view(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef, by:
             attention_of(run, place.kind, by),
             place.layer,
             place.head,
-            f"{head_label(place, measured)}, {measured[place.kind].label(place.layer, place.head)}",
+            f"{head_label(place, measured)}, {_(measured[place.kind].label(place.layer, place.head))}",
         )
     joined = aggregate_heads(run, place.kind, how, by, writing=crosses(place.kind))
-    return HeadView(joined, place.layer, 0, f"{JOINED[how]} of layer {place.layer}")
+    return HeadView(
+        joined, place.layer, 0, _("{joined} of layer {layer}", joined=_(JOINED[how]), layer=place.layer)
+    )
 
 
 def _heatmap(run: Run, place: HeadRef, head_pattern: HeadView, by: str, how: str) -> tuple[int, int]:
@@ -186,7 +219,7 @@ def _heatmap(run: Run, place: HeadRef, head_pattern: HeadView, by: str, how: str
         among=one,
         sink=bool(columns(run.model.spec.kind(place.kind).terms(run.model.network, place.layer))),
         called="{head}",
-        hint="choose a cell",
+        hint=_("choose a cell"),
         axis=axis_names(place.kind),
         selected=_touched_cell(head_pattern, place) if by == "word" else None,
         title=head_pattern.name,
@@ -218,7 +251,7 @@ def _lines(run: Run, place: HeadRef, head_pattern: HeadView, by: str, how: str) 
     """Draw the same head as lines between words; on wish all heads of its layer."""
     queries, keys = _labels(head_pattern, by)
     n_heads = head_pattern.attention.weights.shape[1]
-    whole = how == ONE and n_heads > 1 and controls.toggle("All heads of this layer", "look.lines", False)
+    whole = how == ONE and n_heads > 1 and controls.toggle(_("All heads of this layer"), "look.lines", False)
     heads = list(range(n_heads)) if whole else [head_pattern.head]
     one = head_context(head_pattern.attention, place) if how == ONE else None
     layer, numbers = (LAYER, heads if whole else [HEAD]) if one else (place.layer, heads)
@@ -228,7 +261,7 @@ def _lines(run: Run, place: HeadRef, head_pattern: HeadView, by: str, how: str) 
         keys,
         key=f"look.lines.{place.kind}.{by}.{whole}",
         reading=not crosses(place.kind),
-        heads=heads if how == ONE else [JOINED[how]],
+        heads=heads if how == ONE else [_(JOINED[how])],
         allowed=np.stack([head_pattern.allowed] * len(heads)),
         segments=_segments(run, place, by),
         special=head_pattern.attention.special_positions,
@@ -254,8 +287,8 @@ def _text(run: Run, place: HeadRef, head_pattern: HeadView, by: str, how: str) -
         special=head_pattern.attention.special_positions,
         group=GROUP,
         say=sentence_templates(run, place.kind) or (WRITING if crossing else READING),
-        subject="this head" if how == ONE else f"{JOINED[how].lower()} of the heads",
-        names=("reads", "writes") if crossing else ("", ""),
+        subject=_("this head") if how == ONE else _("{joined} of the heads", joined=_(JOINED[how]).lower()),
+        names=(_("reads"), _("writes")) if crossing else ("", ""),
         spans=None
         if by == "word" or layout(place.kind) == "two"
         else (run.source if place.kind == "self" and run.source else run.side).spans,
@@ -313,22 +346,26 @@ def care(head_pattern: HeadView, query: int, how: str, *, same_text: bool) -> li
         same_text=same_text,
     )
     said = [*([] if how == ONE else [Caution(how, 1.0)]), *found]  # pyright: ignore[reportArgumentType]
-    word = f"“{literal(visible(head_pattern.attention.queries[query]))}”"
-    return [CARE[caution.kind].format(share=percent(caution.share), query=word) for caution in said]
+    word = _("“{word}”", word=literal(visible(head_pattern.attention.queries[query])))
+    return [_(CARE[caution.kind], share=percent(caution.share), query=word) for caution in said]
 
 
 def _sentence(head_pattern: HeadView, place: HeadRef, query: int, key: int) -> str:
     row = head_pattern.weights[query]
     of = str if is_summary(place.kind) else visible  # the spaces of a sentence are no part of a token
-    doing, who = (
-        "Within" if is_summary(place.kind) else "Writing" if crosses(place.kind) else "Reading",
-        head_pattern.name.partition(",")[0]
-        if head_pattern.attention.weights.shape[1] > 1
-        else head_pattern.name,
-    )
-    return (
-        f"{doing} “{of(head_pattern.attention.queries[query])}”, {who} gives {percent(row[key])} to “{of(head_pattern.attention.keys[key])}”; "
-        f"the row adds up to {row.sum():.3f}; its effective number of keys is {float(np.exp(entropy(row / (row.sum() or 1.0)))):.1f} (2^entropy)."
+    several = head_pattern.attention.weights.shape[1] > 1
+    return _(
+        SUMMARY_SENTENCE
+        if is_summary(place.kind)
+        else WRITING_SENTENCE
+        if crosses(place.kind)
+        else READING_SENTENCE,
+        query=of(head_pattern.attention.queries[query]),
+        who=head_pattern.name.partition(",")[0] if several else head_pattern.name,
+        share=percent(row[key]),
+        key=of(head_pattern.attention.keys[key]),
+        total=float(row.sum()),
+        count=float(np.exp(entropy(row / (row.sum() or 1.0)))),
     )
 
 

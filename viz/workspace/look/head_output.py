@@ -10,6 +10,7 @@ from core.analysis.attribution.score_parts import reaches_words, scores_of_atten
 from core.run import Run
 from viz.charts import marks
 from viz.labels import bare_token, head_name, percent, visible
+from viz.languages import _, mark
 from viz.number_text import signed
 from viz.widgets import engine_client, page_parts
 from viz.workspace.shared import model_run
@@ -28,7 +29,7 @@ def show(run: Run, place: HeadRef, query: int, key: int) -> None:
     """Draw the fold for a query and a key, both token indices; nothing where the head writes to no stream that words are read from."""
     if not reaches_words(run.model, place.kind):
         return
-    with page_parts.fold("What it writes", "look.writes") as fold:
+    with page_parts.fold(mark("What it writes"), "look.writes") as fold:
         if fold.open:
             _words(run, place, query, key)
 
@@ -52,18 +53,32 @@ def _words(run: Run, place: HeadRef, query: int, key: int) -> None:
     )
     asks, answers = run.axis(kind.queries).tokens[query], run.axis(kind.keys).tokens[key]
     page_parts.summary(
-        f"At “{bare_token(asks)}”, {head_name(place.layer, place.head)} gives {percent(weight)} to “{bare_token(answers)}”. "
-        f"Directly, that adds {signed(values[0], '+.2f')} to the score of “{words[0]}” and {signed(values[-1], '+.2f')} to that of “{words[-1]}”.",
+        _(
+            "At “{query}”, {head} gives {share} to “{key}”. Directly, that adds {most} to the score of “{raised}” and {least} to that of “{lowered}”.",
+            query=bare_token(asks),
+            head=head_name(place.layer, place.head),
+            share=percent(weight),
+            key=bare_token(answers),
+            most=signed(values[0], "+.2f"),
+            raised=words[0],
+            least=signed(values[-1], "+.2f"),
+            lowered=words[-1],
+        ),
         "logit",
     )
     page_parts.show(
-        marks.bars(pd.Series(values, words), "{:.2f}", title="added to the score of a word", row=30),
+        marks.bars(pd.Series(values, words), "{:.2f}", title=_("added to the score of a word"), row=30),
         "look.writes.bars",
-        "Words whose scores are raised and lowered most: "
-        + ", ".join(f"{word} {value:+.2f}" for word, value in zip(words, values, strict=True)),
+        _(
+            "Words whose scores are raised and lowered most: {listed}",
+            listed=", ".join(f"{word} {value:+.2f}" for word, value in zip(words, values, strict=True)),
+        ),
     )
     st.caption(
-        f"The {WORDS} words that are raised most and the {WORDS} that are lowered most, of {len(added):,}. The head's value of this key goes through "
-        "W_O, the norms, with their scales held, and the output layer. Later layers read it, too; what they make of it is not in these numbers."
+        _(
+            "The {n} words that are raised most and the {n} that are lowered most, of {all:,}. The head's value of this key goes through W_O, the norms, with their scales held, and the output layer. Later layers read it, too; what they make of it is not in these numbers.",
+            n=WORDS,
+            all=len(added),
+        )
     )
     st.code(CODE.format(**vars(place), query=query, key=key, words=WORDS, weight=weight), language="python")

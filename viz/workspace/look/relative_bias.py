@@ -10,11 +10,12 @@ from core.analysis.heads.relative_bias import BiasByDistance, Bucket, bias_by_di
 from core.run import Run
 from viz.charts import marks
 from viz.charts.parts import vega
+from viz.languages import _, mark, ngettext
 from viz.number_text import signed
 from viz.widgets import page_parts
 from viz.workspace.shared.head_ref import HeadRef
 
-NAME, KEY = "What the distance adds", "look.distance"
+NAME, KEY = mark("What the distance adds"), "look.distance"
 ROW, AROUND = 22, 120
 
 
@@ -25,7 +26,11 @@ def show(run: Run, place: HeadRef) -> None:
         return
     with page_parts.fold(NAME, KEY) as fold:
         if fold.open:
-            alt_text = f"A heatmap of the {found.values.shape[0]} heads and {len(found.buckets)} buckets of distances."
+            alt_text = _(
+                "A heatmap of the {heads} heads and {buckets} buckets of distances.",
+                heads=found.values.shape[0],
+                buckets=len(found.buckets),
+            )
             page_parts.show(picture(found, place.head), KEY, alt_text)
             st.markdown(in_words(found, place))
 
@@ -34,16 +39,21 @@ def in_words(bias: BiasByDistance, place: HeadRef) -> str:
     """Return the picture of the head in view in words, and the meaning of its columns."""
     row = bias.values[place.head]
     if not bias.endless:
-        return (
-            f"Head {place.head} takes {abs(row[-2] - row[-1]):.3g} off the score for each token that a key stands further away, whatever the words are. "
-            "The slope is fixed, not learned (ALiBi), the same in all layers, and distances beyond the picture go on in the same way."
+        return _(
+            "Head {head} takes {slope:.3g} off the score for each token that a key stands further away, whatever the words are. The slope is fixed, not learned (ALiBi), the same in all layers, and distances beyond the picture go on in the same way.",
+            head=place.head,
+            slope=float(abs(row[-2] - row[-1])),
         )
     best, least = (bias.buckets[int(place)] for place in (row.argmax(), row.argmin()))
-    return (
-        f"Head {place.head} adds most, {signed(row.max(), '+.2f')}, to a key {_where(best)}, and least, {signed(row.min(), '+.2f')}, to one {_where(least)}, "
-        "whatever the words are: it is added to the score before the softmax. The numbers are the same in all layers of this stack. "
-        f"Up to a distance of {bias.exact_distance} each has a number of its own; farther distances share one, more of them the farther they are "
-        f"(by the logarithm of the distance), and from {bias.shared_from} on all share the last."
+    return _(
+        "Head {head} adds most, {most}, to a key {best}, and least, {least}, to one {worst}, whatever the words are: it is added to the score before the softmax. The numbers are the same in all layers of this stack. Up to a distance of {exact} each has a number of its own; farther distances share one, more of them the farther they are (by the logarithm of the distance), and from {shared} on all share the last.",
+        head=place.head,
+        most=signed(row.max(), "+.2f"),
+        best=_where(best),
+        least=signed(row.min(), "+.2f"),
+        worst=_where(least),
+        exact=bias.exact_distance,
+        shared=bias.shared_from,
     )
 
 
@@ -65,11 +75,15 @@ def picture(bias: BiasByDistance, head: int) -> vega.Layers:
     return marks.cells(
         pd.DataFrame(bias.values, heads, ends),
         None,
-        x="where the key stands, in tokens from the query",
+        x=_("where the key stands, in tokens from the query"),
         ends=(-limit, limit),
-        key="added to the score",
+        key=_("added to the score"),
         highlighted=(head, None),
-        notes=[f"bucket {bucket.number}: {_where(bucket)}" for bucket in bias.buckets] * len(heads),
+        notes=[
+            _("bucket {number}: {where}", number=bucket.number, where=_where(bucket))
+            for bucket in bias.buckets
+        ]
+        * len(heads),
         height=len(heads) * ROW + AROUND,
     )
 
@@ -81,8 +95,15 @@ def _where(bucket: Bucket) -> str:
     ('1 token before it', 'at its own place', '8 to 11 tokens after it', '113 or more tokens before it')
     """
     if bucket.nearest == 0:
-        return "at its own place"
-    near, side = abs(bucket.nearest), "before it" if bucket.nearest < 0 else "after it"
+        return _("at its own place")
+    near, before = abs(bucket.nearest), bucket.nearest < 0
     ends = [abs(end) for end in (bucket.first, bucket.last) if end is not None]
-    many = f"{near} or more" if len(ends) < 2 else f"{near}" if bucket.is_single else f"{near} to {max(ends)}"
-    return f"{many} token{'' if many == '1' else 's'} {side}"
+    if len(ends) < 2:
+        many = mark("{near} or more tokens before it") if before else mark("{near} or more tokens after it")
+        return _(many, near=near)
+    if not bucket.is_single:
+        many = mark("{near} to {far} tokens before it") if before else mark("{near} to {far} tokens after it")
+        return _(many, near=near, far=max(ends))
+    if before:
+        return ngettext("{n} token before it", "{n} tokens before it", near)
+    return ngettext("{n} token after it", "{n} tokens after it", near)

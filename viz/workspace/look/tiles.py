@@ -13,6 +13,7 @@ from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
 from core.run import Attention, Run
 from viz.instruments import clicked_head, grid_packet, show_grid
 from viz.instruments.kit.picture import lines as python_lines
+from viz.languages import _
 from viz.memo import remembered
 from viz.workspace.shared.head_pills import select_head
 from viz.workspace.shared.head_ref import GROUP, HeadRef, attention_of, grid_key, kind_mark
@@ -37,7 +38,7 @@ def heads_grid(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef) -> 
             measures=measures(attention),
             allowed=attention.allowed[0, 0],
             order=None if len(tiles.clearest) > MANY else tiles.clearest,
-            order_name="the clearest first",
+            order_name=_("the clearest first"),
             group=GROUP,
             url="look.order",
             place=key,
@@ -57,7 +58,7 @@ def heads_grid(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef) -> 
 
 def _open(kind: str) -> None:
     """Choose the head of the tile that was clicked for the run that follows."""
-    at, _ = clicked_head(grid_key(kind))
+    at = clicked_head(grid_key(kind))[0]
     if at is not None:
         select_head(HeadRef(kind, *at))
 
@@ -76,9 +77,9 @@ def _tiles(heads: HeadHabits) -> Tiles:
     layers, n_heads = heads.shape
     places, habits = [(i, j) for i in range(layers) for j in range(n_heads)], list(heads.best_head_by_habit())
     return Tiles(
-        [[heads.label(i, j) for j in range(n_heads)] for i in range(layers)],
+        [[_(heads.label(i, j)) for j in range(n_heads)] for i in range(layers)],
         [[heads.score(i, j) for j in range(n_heads)] for i in range(layers)],
-        [HABIT_NAMES[habit] for habit in habits],
+        [_(HABIT_NAMES[habit]) for habit in habits],
         sorted(places, key=lambda at: (habits.index(heads.habit(*at)), -heads.score(*at))),
     )
 
@@ -87,7 +88,7 @@ def measures(attention: Attention) -> dict[str, np.ndarray]:
     """Return figures of this sentence by which the tiles can be ordered and coloured."""
     w = attention.weights
     return {
-        "entropy here, bits": entropy(w).mean(-1) / np.log(2),
-        "largest weight here": w.max((-1, -2)),
-        "on the first token here": w[..., 0].mean(-1),
+        _("entropy here, bits"): entropy(w).mean(-1) / np.log(2),
+        _("largest weight here"): w.max((-1, -2)),
+        _("on the first token here"): w[..., 0].mean(-1),
     }

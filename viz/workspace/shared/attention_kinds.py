@@ -6,17 +6,18 @@ from core.run import Run
 from viz.instruments import ALIGNING, SUMMING, Sentences
 from viz.instruments.kit.picture import SUMMED
 from viz.labels import query_and_key
+from viz.languages import mark
 
 RANK = ("cross", "alignment", "words", "sentences", "self", "causal", "decoder")
 """The order in which kinds open: across two texts before inside one."""
 KINDS = {
-    "self": "Encoder self-attention",
-    "causal": "Causal self-attention",
-    "decoder": "Decoder self-attention",
-    "cross": "Cross-attention to the source",
-    "alignment": "Alignment with the source",
-    "words": "The words of each sentence",
-    "sentences": "The sentences of the document",
+    "self": mark("Encoder self-attention"),
+    "causal": mark("Causal self-attention"),
+    "decoder": mark("Decoder self-attention"),
+    "cross": mark("Cross-attention to the source"),
+    "alignment": mark("Alignment with the source"),
+    "words": mark("The words of each sentence"),
+    "sentences": mark("The sentences of the document"),
 }
 SHORT = {
     "self": "enc",

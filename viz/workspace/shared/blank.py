@@ -13,6 +13,7 @@ from core.maths import softmax
 from core.model import Model
 from core.run import Run
 from viz.labels import literal, percent
+from viz.languages import _
 from viz.shell import state
 from viz.shell.selection import Selection
 from viz.widgets import controls
@@ -87,7 +88,7 @@ def show(run: Run) -> None:
     """Draw the most probable words for each blank. A chosen one is put into the sentence; the guesses stay, so that another can be tried."""
     found = Blanks.from_run(run)
     if not found.words:
-        st.caption("Write ___ in the place of a word, and the model predicts the word that is missing.")
+        st.caption(_("Write ___ in the place of a word, and the model predicts the word that is missing."))
     for number in range(len(found.words)):
         _choice(run, found, number)
 
@@ -96,7 +97,7 @@ def _choice(run: Run, blanks: Blanks, number: int) -> None:
     """Draw the guesses for one blank, with the words that were chosen for the others in their places."""
     word, many = blanks.words[number], len(blanks.words)
     empty = blanks.replace_word(number, None)
-    text, _, pair = empty.filled_text().partition(BETWEEN)
+    text, _between, pair = empty.filled_text().partition(BETWEEN)
     here = run if word is None else model_run.run(Selection(run.model.name, text, pair=pair))
     row = blank_rows(here)[empty.words[:number].count(None)]
     chances = dict(top_predictions(here, row))
@@ -104,11 +105,11 @@ def _choice(run: Run, blanks: Blanks, number: int) -> None:
         chances[word] = dict(top_predictions(here, row, len(here.model.tokenizer)))[
             word
         ]  # it was among the first before another blank was filled
-    which = "the blank" if many == 1 else f"blank {number + 1} of {many}"
+    which = _("the blank") if many == 1 else _("blank {number} of {many}", number=number + 1, many=many)
     key = f"look.blank:{number}:{empty.filled_text()}"
     st.pills(
-        f"Which word stands in {which}? Its guesses, with their probabilities:"
-        + (" Touch the chosen one to make it a blank again." if word else ""),
+        _("Which word stands in {which}? Its guesses, with their probabilities:", which=which)
+        + (_(" Touch the chosen one to make it a blank again.") if word else ""),
         list(chances),
         key=key,
         default=state.seed_widget(key, word),
@@ -120,18 +121,24 @@ def _choice(run: Run, blanks: Blanks, number: int) -> None:
 
 def second_text() -> str:
     """Draw the box of the second text, which is read after the first, and return it."""
-    return controls.text("A second text, read after the first (leave it empty for none)", "pair", "")
+    return controls.text(_("A second text, read after the first (leave it empty for none)"), "pair", "")
 
 
 def show_pair_probabilities(run: Run) -> None:
     """Show how probable the second text is as the continuation of the first, or the order of the two."""
     if run.side.pair is not None and "next_sentence" in run.model.outputs:
         st.text(
-            f"That the second text follows the first has, for this model, a probability of {percent(softmax(run.next_sentence)[0])}."
+            _(
+                "That the second text follows the first has, for this model, a probability of {chance}.",
+                chance=percent(softmax(run.next_sentence)[0]),
+            )
         )
     if run.side.pair is not None and "sentence_order" in run.model.outputs:
         st.text(
-            f"That the two texts stand in their order has, for this model, a probability of {percent(softmax(run.sentence_order)[0])}."
+            _(
+                "That the two texts stand in their order has, for this model, a probability of {chance}.",
+                chance=percent(softmax(run.sentence_order)[0]),
+            )
         )
 
 

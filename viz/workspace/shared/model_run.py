@@ -13,6 +13,7 @@ from core.reading import bounds
 from core.run import Run
 from core.trace import Edit
 from viz.instruments.picture import patches
+from viz.languages import _
 from viz.shell import state
 from viz.shell.selection import Selection
 from viz.widgets import engine_client
@@ -81,12 +82,16 @@ def readable_part(reader: Model, text: str, *, runs: float = 1, each: float = 0)
     key = f"look.window:{reader.name}.{most}"
     state.seed_widget(key, first)
     limit = (
-        f"{reader.name} reads {most:,} at once"
+        _("{model} reads {most:,} at once", model=reader.name, most=most)
         if most == reader.config.n_ctx - bounds.n_special(reader)
-        else f"this page reads {most:,} of them with {reader.name}, so that it answers in a moment"
+        else _(
+            "this page reads {most:,} of them with {model}, so that it answers in a moment",
+            most=most,
+            model=reader.name,
+        )
     )
     st.slider(
-        f"The text has {n:,} tokens, and {limit}. Shown from token",
+        _("The text has {n:,} tokens, and {limit}. Shown from token", n=n, limit=limit),
         0,
         n - most,
         first,

@@ -6,7 +6,6 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.attribution.target_token import (
-    EDGES,
     OutputTarget,
     blank_rows,
     default_row,
@@ -20,6 +19,7 @@ from core.maths import softmax
 from core.run import Run
 from viz.labels import bare_token as word
 from viz.labels import percent, shorten
+from viz.languages import _, mark
 from viz.shell import notices, state
 from viz.widgets import controls
 
@@ -29,13 +29,15 @@ CLASSES = 50
 BEFORE = 3
 """Tokens before the place that its name shows."""
 
-ROWS = {"tags": "Which word", "answer": "Start or end"}
+ROWS = {"tags": mark("Which word"), "answer": mark("Start or end")}
 CHOICES = {
-    "classes": ("Which class", "no other class"),
-    "tags": ("Which tag", "no other tag"),
-    "answer": ("At which token", "no other token"),
+    "classes": (mark("Which class"), mark("no other class")),
+    "tags": (mark("Which tag"), mark("no other tag")),
+    "answer": (mark("At which token"), mark("no other token")),
 }
 """Labels of the menus for a choice among an output, and of no second one."""
+EDGES = mark("start of the answer"), mark("end of the answer")
+AS_EDGES = mark("as the start of the answer"), mark("as the end of the answer")
 
 
 def choice_name(run: Run, index: int) -> str:
@@ -80,18 +82,20 @@ def place(run: Run, row: int) -> str:
 def position_phrase(run: Run, row: int) -> str:
     """Return the position of a row as a phrase: after a word (decoder), at a word (masked language model, tagger), of the whole input (classifier), or as the start or end of the answer."""
     if run.model.whole_input:
-        return "of the whole input"
+        return _("of the whole input")
     if run.model.main_output == "answer":
-        return f"as the {EDGES[row]} of the answer"
-    at = run.model.spec.framed or run.model.main_output == "tags"
-    return f"{'at' if at else 'after'} “{word(run.tokens[row])}”"
+        return _(AS_EDGES[row])
+    token = word(run.tokens[row])
+    if run.model.spec.framed or run.model.main_output == "tags":
+        return _("at “{token}”", token=token)
+    return _("after “{token}”", token=token)
 
 
 def row_name(run: Run, row: int) -> str:
     """Return the name of a row of the output: its token, an edge of the answer, the whole text."""
     if run.model.whole_input:
-        return "the whole text"
-    return f"{EDGES[row]} of the answer" if run.model.main_output == "answer" else word(run.tokens[row])
+        return _("the whole text")
+    return _(EDGES[row]) if run.model.main_output == "answer" else word(run.tokens[row])
 
 
 def row_names(run: Run) -> list[str]:
@@ -103,12 +107,12 @@ def row(run: Run, slug: str) -> int:
     """Draw the list of positions, and return the chosen row."""
     writes = run.model.main_output == "logits" and not run.model.spec.framed
     label = (
-        "Which position (▸ the word that is written next)"
+        mark("Which position (▸ the word that is written next)")
         if writes
-        else ROWS.get(run.model.main_output, "Which position")
+        else ROWS.get(run.model.main_output, mark("Which position"))
     )
     return controls.select(
-        label, target_rows(run), f"{slug}.row", default_row(run), lambda at: place(run, at)
+        _(label), target_rows(run), f"{slug}.row", default_row(run), lambda at: place(run, at)
     )
 
 
@@ -125,7 +129,9 @@ def pick_target(run: Run, slug: str) -> OutputTarget:
     with middle:
         token = _token(run, at, slug)
     with right:
-        typed = controls.text("Compared with", f"{slug}.against", "", placeholder="a word, or two: her his")
+        typed = controls.text(
+            _("Compared with"), f"{slug}.against", "", placeholder=_("a word, or two: her his")
+        )
     return _compared(run, at, token, typed.split())
 
 
@@ -143,15 +149,15 @@ def _choice(run: Run, slug: str) -> OutputTarget:
     linked = state.read(f"{slug}.word", order[0], state.whole_number(0, len(shares) - 1))
 
     def option(index: int) -> str:
-        return none if index < 0 else f"{choice_name(run, index)}  {percent(shares[index])}"
+        return _(none) if index < 0 else f"{choice_name(run, index)}  {percent(shares[index])}"
 
     with spots[-2]:
         token = controls.select(
-            label, list(dict.fromkeys([*order, linked])), f"{slug}.word", order[0], option
+            _(label), list(dict.fromkeys([*order, linked])), f"{slug}.word", order[0], option
         )
     with spots[-1]:
         others = [-1, *(index for index in order if index != token)]
-        against = controls.select("Compared with", others, f"{slug}.other", -1, option)
+        against = controls.select(_("Compared with"), others, f"{slug}.other", -1, option)
     return output_target(run, at, token, None if against < 0 else against)
 
 
@@ -165,7 +171,7 @@ def _token(run: Run, row_number: int, slug: str) -> int:
         dict.fromkeys(index for index in (*best, true_token(run, row_number), linked) if index is not None)
     )
     return controls.select(
-        "Which word",
+        _("Which word"),
         options,
         f"{slug}.word",
         best[0],
@@ -178,7 +184,7 @@ def _compared(run: Run, row_number: int, token: int, typed: list[str]) -> Output
     try:
         ids = [run.model.token_id(word) for word in typed[:2]]
     except InputError as error:
-        notices.show_in_area(error.wrong, error.rule, "Shown without a comparison.")
+        notices.show_in_area(error.wrong, error.rule, _("Shown without a comparison."))
         return OutputTarget(row_number, token)
     first, other = ids if len(ids) == 2 else (token, ids[0] if ids else None)
     return OutputTarget(row_number, first, None if other == first else other)
@@ -190,8 +196,13 @@ def quantity(run: Run, target: OutputTarget) -> str:
     A score has no probability, and so no logarithm of one.
     """
     if activation_of(run.model) == "none":
-        return "the score"
-    return f"{'the logit difference' if target.is_score else 'ln p'} of {target_phrase(run, target)}"
+        return _("the score")
+    asked = target_phrase(run, target)
+    return (
+        _("the logit difference of {asked}", asked=asked)
+        if target.is_score
+        else _("ln p of {asked}", asked=asked)
+    )
 
 
 def unit(target: OutputTarget) -> str:
@@ -208,7 +219,11 @@ def arguments(target: OutputTarget) -> dict[str, object]:
 def target_phrase(run: Run, target: OutputTarget) -> str:
     """Return the target of a prediction as a phrase: “was” after “cat”, “was” against “is” after “cat”, or "the score"."""
     if run.model.main_output == "score":
-        return "the score"
-    against = "" if target.against is None else f" against “{choice_name(run, target.against)}”"
-    where = "" if run.model.whole_input else f" {position_phrase(run, target.row)}"
-    return f"“{choice_name(run, target.token)}”{against}{where}"
+        return _("the score")
+    chosen = choice_name(run, target.token)
+    words = (
+        _("“{word}”", word=chosen)
+        if target.against is None
+        else _("“{word}” against “{other}”", word=chosen, other=choice_name(run, target.against))
+    )
+    return words if run.model.whole_input else f"{words} {position_phrase(run, target.row)}"

@@ -22,7 +22,7 @@ from viz.languages import _, mark
 from viz.shell import notices, state
 from viz.widgets import controls, engine_client, input_hints
 from viz.workspace.shared import presets
-from viz.workspace.shared.toy_models import BOX, COPIERS, kind_of
+from viz.workspace.shared.toy_models import COPIERS, box_of, kind_of
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,9 @@ def opening_with(model: Model) -> Task:
     if kind is None:
         fits = input_hints.is_shipped(name) or presets.readable(model, task.text)
         return task if fits else replace(task, text="")
-    return replace(task, text=next(row.text for row in texts("presets") if row.kind == kind), box=BOX[kind])
+    return replace(
+        task, text=next(row.text for row in texts("presets") if row.kind == kind), box=box_of(kind)
+    )
 
 
 def usable() -> dict[str, Family]:
@@ -296,4 +298,4 @@ def written_by(model: Model) -> str:
     >>> written_by(core.serving.engine.default().open("translator-en-es"))
     'translation'
     """
-    return "translation" if task_of(model.name, model.spec) is TRANSLATE else "text"
+    return _("translation") if task_of(model.name, model.spec) is TRANSLATE else _("text")

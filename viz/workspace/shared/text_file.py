@@ -10,6 +10,7 @@ import streamlit as st
 from core.checkpoints.files import printable
 from core.data.text_lines import COLUMN, TextLine, read_upload, upload_columns
 from core.errors import InputError
+from viz.languages import _, mark
 from viz.number_text import megabytes
 from viz.shell import notices
 
@@ -17,7 +18,7 @@ MOST_BYTES = 2**20
 """Bytes of a file: the uploader takes no larger one (.streamlit/config.toml)."""
 TYPES = ["txt", "csv", "tsv"]
 ENCODINGS = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252 (Western Europe)"}
-NO_COLUMN = "none"
+NO_COLUMN = mark("none")
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,11 @@ class TextFile:
 def check_size(name: str, n_bytes: int) -> None:
     """Raise InputError where texts have more bytes than a file of texts may have."""
     if n_bytes > MOST_BYTES:
-        rule = f"A file of texts has at most {megabytes(MOST_BYTES)}."
-        raise InputError(f"{name} has {megabytes(n_bytes, 1)}.", rule, "Give a part of it.")
+        raise InputError(
+            _("{name} has {size}.", name=name, size=megabytes(n_bytes, 1)),
+            _("A file of texts has at most {size}.", size=megabytes(MOST_BYTES)),
+            _("Give a part of it."),
+        )
 
 
 def choose(key: str, target: str = "", *, groups: bool = False) -> TextFile | None:
@@ -58,7 +62,7 @@ def choose(key: str, target: str = "", *, groups: bool = False) -> TextFile | No
 
     `target` is the label of the column of translations or classes, where the model has a use for one.
     """
-    file = st.file_uploader("Or a text file, one text per line, or a table (CSV, TSV)", TYPES, key=key)
+    file = st.file_uploader(_("Or a text file, one text per line, or a table (CSV, TSV)"), TYPES, key=key)
     if file is None:
         return None
     path, data = Path(file.name), file.getvalue()
@@ -68,7 +72,7 @@ def choose(key: str, target: str = "", *, groups: bool = False) -> TextFile | No
         encoding = "utf-16"
         if not marked:
             encoding = st.selectbox(
-                "Encoding", list(ENCODINGS), key=f"{key}.encoding", format_func=ENCODINGS.__getitem__
+                _("Encoding"), list(ENCODINGS), key=f"{key}.encoding", format_func=ENCODINGS.__getitem__
             )
         try:
             names = list(dict.fromkeys(upload_columns(name, data, encoding)))
@@ -78,10 +82,15 @@ def choose(key: str, target: str = "", *, groups: bool = False) -> TextFile | No
         if not names:
             return TextFile(name, data, encoding=encoding)
         first = next((at for at, each in enumerate(names) if each.lower() == COLUMN), 0)
-        column = st.selectbox("Column of the texts", names, first, key=f"{key}.column")
-        others = {"target": target, "group": "Column of the groups" if groups else ""}
+        column = st.selectbox(_("Column of the texts"), names, first, key=f"{key}.column")
+        others = {"target": target, "group": _("Column of the groups") if groups else ""}
         further = {
-            kind: st.selectbox(label, [NO_COLUMN, *names], key=f"{key}.{kind}")
+            kind: st.selectbox(
+                label,
+                [NO_COLUMN, *names],
+                key=f"{key}.{kind}",
+                format_func=lambda name: _(name) if name == NO_COLUMN else name,
+            )
             for kind, label in others.items()
             if label
         }
@@ -102,6 +111,11 @@ def file_lines(key: str) -> list[str]:
     refused = [row for row in rows if row.error and row.text.strip()]
     if refused:
         st.text(
-            f"{len(refused)} cannot be read and are left out; the first is line {refused[0].line}: {refused[0].error}"
+            _(
+                "{n} cannot be read and are left out; the first is line {line}: {error}",
+                n=len(refused),
+                line=refused[0].line,
+                error=refused[0].error,
+            )
         )
     return [row.text for row in rows if not row.error]

@@ -10,21 +10,22 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.model import Model
 from core.run import Run
+from viz.languages import _, mark
 from viz.shell import links, pages, selection
 from viz.shell.selection import Selection
 from viz.workspace.shared import input_box, model_run
 from viz.workspace.shared.head_ref import HeadRef
 
 TOOLS = {
-    "compare": "Compare",
-    "what_if": "What if",
-    "find": "Find heads",
-    "many_texts": "Many texts",
-    "inside": "Inside",
-    "importance": "What matters",
-    "growth": "While learning",
-    "whole_model": "Whole model",
-    "be_the_head": "Be the head",
+    "compare": mark("Compare"),
+    "what_if": mark("What if"),
+    "find": mark("Find heads"),
+    "many_texts": mark("Many texts"),
+    "inside": mark("Inside"),
+    "importance": mark("What matters"),
+    "growth": mark("While learning"),
+    "whole_model": mark("Whole model"),
+    "be_the_head": mark("Be the head"),
 }
 """The pages of the bench by slug, in the order of the row, with the words of the row."""
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -56,9 +57,9 @@ def row(slug: str, spot: DeltaGenerator | None = None) -> None:
     ):
         for name, words in TOOLS.items():
             if name == slug:
-                st.markdown(f"**{words}**", width="content")
+                st.markdown(f"**{_(words)}**", width="content")
             elif name in here:
-                links.page_link(name, words)
+                links.page_link(name, _(words))
 
 
 def heads(model: Model) -> float:

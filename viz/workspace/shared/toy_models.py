@@ -14,6 +14,7 @@ from core.models import families
 from core.training.recipe import recipes
 from core.training.recipes.induction_tiny import RECIPE as REPEATS
 from core.training.toy.toy_training import TASKS
+from viz.languages import _, mark
 
 COPIERS = tuple(f"copy-{cell}{attends}" for cell in ("lstm", "gru", "rnn") for attends in ("-attention", ""))
 SNAILS = ("snail-recall", "snail-recall-convolutions", "snail-recall-attention")
@@ -26,12 +27,19 @@ KIND = MappingProxyType(
 SMALL = "small"
 """The kind of what models read that were trained here (`core.training.toy.toy_training`); their texts are not in that file."""
 BOX = {
-    "copy": "Letters to be copied, with spaces between",
-    "prompt": "copy: or reverse: or upper: and letters, then =",
-    "repeat": "Letters and digits that come twice, with spaces between",
-    "recall": "Keys with a capital each, then a key again and ?, with spaces between",
-    "sound": f"Digits and words that are said; voice=, speed=, noise= and seed= behind them. Voices: {', '.join(VOICES)}",
+    "copy": mark("Letters to be copied, with spaces between"),
+    "prompt": mark("copy: or reverse: or upper: and letters, then ="),
+    "repeat": mark("Letters and digits that come twice, with spaces between"),
+    "recall": mark("Keys with a capital each, then a key again and ?, with spaces between"),
+    "sound": mark(
+        "Digits and words that are said; voice=, speed=, noise= and seed= behind them. Voices: {voices}"
+    ),
 }
+
+
+def box_of(kind: str) -> str:
+    """Return the name of the box for texts of a kind."""
+    return _(BOX[kind], voices=", ".join(VOICES))
 
 
 def kind_of(model: str) -> str | None:
