@@ -18,10 +18,11 @@ FOLLOWS = {"follows": True, "question": True, "does not follow": False}
 
 @dataclass(frozen=True)
 class CheckResult:
-    """Whether the check passed, and the model's output in a sentence."""
+    """Whether the check passed, the model's output in a sentence, and of a translation the right one."""
 
     passed: bool
     summary: str
+    right: str = ""
 
 
 def check_preset(row: Preset, run: Run) -> CheckResult | None:
@@ -46,7 +47,9 @@ def _check_output(row: Preset, run: Run) -> CheckResult:
 def _compare_translation(row: Preset, model: str, translation: str) -> CheckResult:
     """Compare a translation, or letters copied, letter by letter; for copying without the spaces between."""
     right = [text.replace(" ", "") if row.kind == "copy" else text for text in row.answers]
-    return CheckResult(translation in right, f"{model} writes “{translation}”; right is “{right[0]}”.")
+    return CheckResult(
+        translation in right, f"{model} writes “{translation}”; right is “{right[0]}”.", right[0]
+    )
 
 
 def _check_blank(row: Preset, run: Run) -> CheckResult:

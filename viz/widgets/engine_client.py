@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import streamlit as st
 
 import core.serving.engine
+from core.errors import InputError
 from core.serving.engine import Listing, RunRequest
-from viz.languages import _
+from viz.languages import _, current, using
 from viz.platform.run_context import session as session
 from viz.platform.run_context import visited as visited
 
@@ -58,9 +59,24 @@ def many() -> Iterator[Callable[[Hashable, Callable[[], T], float], T]]:
                 st.session_state.get(
                     _NOTHING
                 )  # Streamlit ends a script where it touches the page or the session
-            return core.serving.engine.default().submit(key, fn, cost, session=session(), on_wait=tell)
+            return core.serving.engine.default().submit(
+                key, _with_errors_in(current().code, fn), cost, session=session(), on_wait=tell
+            )
 
         yield ask
+
+
+def _with_errors_in(code: str, fn: Callable[[], T]) -> Callable[[], T]:
+    """Return a function like `fn` whose errors are in a language; its value, which all languages share, is made in English."""
+
+    def computed() -> T:
+        try:
+            return fn()
+        except InputError:
+            with using(code):
+                return fn()
+
+    return computed
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.course.why.charts.unrolled import cells
 from viz.labels import phrase
+from viz.languages import _
 from viz.number_text import number
 
 TILE_ROWS, WIDE, BAR = 16, 0.86, 0.62
@@ -53,18 +54,18 @@ def mixing(
             "value": [round(float(value), 4) for value in state],
         }
         for place, name, state in zip(
-            (*range(n), n + 0.3), (*names, "the mix"), (*states, context), strict=True
+            (*range(n), n + 0.3), (*names, _("the mix")), (*states, context), strict=True
         )
     ]
     titles = [
         {"x": -0.5, "y": top[0] - (22 if top is not STATES else 6), "said": said}
         for said, top in (
-            ("scores sᵢⱼ", SCORES),
-            ("weights aᵢⱼ, they add up to 1", WEIGHTS),
-            ("states hⱼ", STATES),
+            (_("scores sᵢⱼ"), SCORES),
+            (_("weights aᵢⱼ, they add up to 1"), WEIGHTS),
+            (_("states hⱼ"), STATES),
         )
     ]
-    mixed = [{"x": n + 0.3 + WIDE / 2, "y": STATES[0] - 6, "said": "cᵢ, the mix"}]
+    mixed = [{"x": n + 0.3 + WIDE / 2, "y": STATES[0] - 6, "said": _("cᵢ, the mix")}]
     above = {"baseline": "bottom", "fontSize": 14}
     below = [{"x": place, "y": NAMES, "said": name} for place, name in enumerate(names)]
     tile = f"width / {n + 1.4}"

@@ -11,6 +11,7 @@ from core import edits
 from core.errors import InputError
 from core.run import Run
 from core.serving.engine import RunRequest, default
+from viz.languages import _, ngettext
 
 Array = np.ndarray
 ASKERS = {"before": "bahdanau-en-es", "now": "luong-global-en-es"}
@@ -86,9 +87,9 @@ def slopes(weights: Array) -> Array:
 def _attends(run: Run) -> None:
     if not getattr(run.model.config, "attends", False):
         raise InputError(
-            f"{run.model.name} has no alignment.",
-            "Its decoder reads one vector only.",
-            "Choose a model with attention.",
+            _("{model} has no alignment.", model=run.model.name),
+            _("Its decoder reads one vector only."),
+            _("Choose a model with attention."),
         )
 
 
@@ -126,8 +127,11 @@ def translated(model: str, text: str) -> Data:
     LONGEST tokens."""
     n = len(default().open(model).tokenizer.encode(text).ids)
     if n > LONGEST:
-        rule = f"This page draws sentences of up to {LONGEST}."
-        raise InputError(f"The sentence has {n} tokens.", rule, "Shorten it, or take an example.")
+        raise InputError(
+            ngettext("The sentence has {n} token.", "The sentence has {n} tokens.", n),
+            _("This page draws sentences of up to {n}.", n=LONGEST),
+            _("Shorten it, or take an example."),
+        )
     run = default().run(RunRequest(model, text, keep=NEEDED))
     trace, found, config = run.trace, run.attention("alignment", writing=True), run.model.config
     layer = config.n_layers - 1

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viz.course.why.alignment.maths import ASKERS, LONGEST, usable
+from viz.languages import _
 from viz.widgets.knobs import Knobs, knob, segmented, sentence
 
 SLUG = "alignment"
 CALLED = {"before": "sₜ₋₁, Bahdanau", "now": "sₜ, Luong"}
+"""The query and who uses it; the same in every language."""
 SENTENCES = (
     "The black cat is sleeping on the white bed.",
     "She has a white car.",
@@ -27,7 +29,7 @@ class Params(Knobs):
             "English sentence",
             SENTENCES,
             model=lambda params: ASKERS[params.asks],
-            most=f"up to {LONGEST} tokens",
+            most=lambda: _("up to {n:,} tokens", n=LONGEST),
         ),
         link="text",
     )

@@ -21,11 +21,10 @@ from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.instruments import ALIGNING, arithmetic, heatmap, words_view
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent, visible
+from viz.languages import _
 from viz.number_text import number
 from viz.shell import state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
-
-AXIS = ("written", "read")
 
 
 def guess(params: Params, data: maths.Data) -> Folds:
@@ -35,11 +34,20 @@ def guess(params: Params, data: maths.Data) -> Folds:
     most, after = np.argsort(weights)[::-1][:2] if len(keys) > 1 else (0, 0)
     told = exhibit_parts.predict(
         f"{SLUG}.first",
-        f"So far: “{so_far or '(nothing)'}”. Next it writes “{word}”. Which English word gets the most attention?",
+        _(
+            "So far: “{so_far}”. Next it writes “{word}”. Which English word gets the most attention?",
+            so_far=so_far or _("(nothing)"),
+            word=word,
+        ),
         dict(zip(keys, weights.tolist(), strict=True)),
         keys[most],
-        f"It gives {percent(weights[most])} to “{data.words[most]}” and {percent(weights[after])} to "
-        f"“{data.words[after]}”. No dictionary was given: the weights were learned from pairs of sentences alone.",
+        _(
+            "It gives {share} to “{word}” and {next_share} to “{next_word}”. No dictionary was given: the weights were learned from pairs of sentences alone.",
+            share=percent(weights[most]),
+            word=data.words[most],
+            next_share=percent(weights[after]),
+            next_word=data.words[after],
+        ),
     )
     n, m = len(data.words), len(data.written_tokens)
     upto = m if told else row
@@ -52,14 +60,24 @@ def guess(params: Params, data: maths.Data) -> Folds:
         allowed=None if upto else np.zeros((1, n), bool),
         selected=row if told else None,
         special=((m - 1,), ()),
-        names=("read", "written"),
+        names=(_("read"), _("written")),
         say=ALIGNING,
     )
     if told:
-        said = f"“{data.text}” For each of its {m} tokens (END is one of them) there are {n} new weights: "
-        said += f"{m} × {n} = {m * n}."
+        said = _(
+            "“{text}” For each of its {m} tokens (END is one of them) there are {n} new weights: {m} × {n} = {all}.",
+            text=data.text,
+            m=m,
+            n=n,
+            all=m * n,
+        )
     else:
-        said = f"{data.model} has read {n} tokens and written {row}. The rest is shown after your guess."
+        said = _(
+            "{model} has read {n} tokens and written {row}. The rest is shown after your guess.",
+            model=data.model,
+            n=n,
+            row=row,
+        )
     return _summary_and_folds(said, params, data, row, revealed=told)
 
 
@@ -67,23 +85,31 @@ def read(params: Params, data: maths.Data) -> Folds:
     """Draw the encoder's states of both directions, and the two joined."""
     n, p = data.ahead.shape
     back, both = data.back.shape[1], data.joined.shape[1]
-    lanes = [Lane(f"from the left → ({n} × {p})", data.ahead, data.words, 8)]
+    lanes = [Lane(_("from the left → ({n} × {p})", n=n, p=p), data.ahead, data.words, 8)]
     if back:
         lanes += [
-            Lane(f"← from the right ({n} × {p})", data.back, (), 8, back=True),
-            Lane(f"joined, hⱼ ({n} × {both})", data.joined, (), 16, arrows=False),
+            Lane(_("← from the right ({n} × {p})", n=n, p=p), data.back, (), 8, back=True),
+            Lane(_("joined, hⱼ ({n} × {both})", n=n, both=both), data.joined, (), 16, arrows=False),
         ]
     room = exhibit_parts.presenting()
     page_parts.show(
         unrolled(lanes, pixels=6 if room else 8, large=1.5 if room else 1),
         f"{SLUG}.read",
-        "States of both directions of the encoder, and the two joined.",
+        _("States of both directions of the encoder, and the two joined."),
     )
     at = n // 2
     left, right = "”, “".join(data.words[: at + 1]), "”, “".join(data.words[at:])
     return _summary_and_folds(
-        f"h_{at + 1} of “{data.words[at]}”: {p} numbers computed from “{left}” and {back} computed from “{right}”, "
-        f"{both} together.",
+        _(
+            "h_{place} of “{word}”: {p} numbers computed from “{left}” and {back} computed from “{right}”, {both} together.",
+            place=at + 1,
+            word=data.words[at],
+            p=p,
+            left=left,
+            back=back,
+            right=right,
+            both=both,
+        ),
         params,
         data,
         maths.telling(data),
@@ -94,22 +120,28 @@ def look(params: Params, data: maths.Data) -> Folds:
     """Draw scores, weights, encoder states and the context vector of one written word."""
     written = distinct(data.written_tokens)  # the words to choose from are those of the run
     row = controls.pills(
-        "Written word", range(len(written)), f"{SLUG}.word", maths.telling(data), written.__getitem__
+        _("Written word"), range(len(written)), f"{SLUG}.word", maths.telling(data), written.__getitem__
     )
     scores, weights = data.scores[row], data.weights[row]
     figure = mixing(scores, weights, data.joined, data.contexts[row], distinct(data.words))
     page_parts.show_large(
         figure,
         f"{SLUG}.look",
-        "Scores, weights, encoder states and the context vector of one written word.",
+        _("Scores, weights, encoder states and the context vector of one written word."),
         present_height=340,
     )
     most, total = int(weights.argmax()), float(np.exp(scores - scores.max()).sum())
     return _summary_and_folds(
-        f"Writing “{data.written_tokens[row]}”: the largest score is {number(float(scores[most]))}, of "
-        f"“{data.words[most]}”. "
-        f"With this score subtracted from all, its weight is e^0 / {number(total, 3)} = {weights[most]:.3f}; "
-        f"all {len(weights)} weights add up to {weights.sum():.3f}.",
+        _(
+            "Writing “{word}”: the largest score is {score}, of “{read_word}”. With this score subtracted from all, its weight is e^0 / {total} = {weight:.3f}; all {n} weights add up to {sum:.3f}.",
+            word=data.written_tokens[row],
+            score=number(float(scores[most])),
+            read_word=data.words[most],
+            total=number(total, 3),
+            weight=weights[most],
+            n=len(weights),
+            sum=weights.sum(),
+        ),
         params,
         data,
         row,
@@ -125,22 +157,29 @@ def matrix(params: Params, data: maths.Data) -> Folds:
         data.written_tokens[:rows],
         data.words,
         key=f"{SLUG}.matrix",
-        axis=AXIS,
-        title=f"aᵢⱼ of {data.model}",
+        axis=_axis(),
+        title=_("aᵢⱼ of {model}", model=data.model),
         numbers=len(data.words) <= 16,
         height=200 if exhibit_parts.presenting() else 360,
     )
     last = data.weights[rows - 1]
     places = ", ".join(str(int(weights.argmax()) + 1) for weights in data.weights[:rows])
     folds = _summary_and_folds(
-        f"{rows} of {m} rows. The newest, “{data.written_tokens[rows - 1]}”, attends most to “{data.words[int(last.argmax())]}” ({percent(last.max())}). "
-        f"Position with the largest weight, row by row: {places}.",
+        _(
+            "{rows} of {m} rows. The newest, “{word}”, attends most to “{read_word}” ({share}). Position with the largest weight, row by row: {places}.",
+            rows=rows,
+            m=m,
+            word=data.written_tokens[rows - 1],
+            read_word=data.words[int(last.argmax())],
+            share=percent(last.max()),
+            places=places,
+        ),
         params,
         data,
         maths.telling(data),
     )
     if m > 1:
-        controls.slider("Words written", 1, m, f"{SLUG}.rows", m)  # as many as the run wrote
+        controls.slider(_("Words written"), 1, m, f"{SLUG}.rows", m)  # as many as the run wrote
     return folds
 
 
@@ -149,34 +188,35 @@ def without_attention(params: Params, data: maths.Data) -> Folds:
     room, n, cost = exhibit_parts.presenting(), len(data.words), len(params.text)
     with engine_client.many() as submit:
         key = ("alignment.even", data.model, params.text)
-        text, weights, _ = submit(key, lambda: maths.even(data.model, params.text), 20 * cost)
+        text, weights, _off = submit(key, lambda: maths.even(data.model, params.text), 20 * cost)
         key = ("alignment.one", params.text, maths.usable(maths.ONE_VECTOR))
         single = submit(key, lambda: maths.one_vector(params.text), 10 * cost)
-    own = "A new cᵢ for each word" if room else f"{data.model}: a new cᵢ for each word"
-    even = "Every score 0" if room else "The same model, every score 0"
+    own = _("A new cᵢ for each word") if room else _("{model}: a new cᵢ for each word", model=data.model)
+    even = _("Every score 0") if room else _("The same model, every score 0")
     cards, maps = st.columns([2, 3], gap="medium") if room else (st.container(), st.container())
     with cards:
-        places = [st.container() for _ in range(3)] if room else st.columns(3, gap="small")
+        places = [st.container() for _place in range(3)] if room else st.columns(3, gap="small")
     with places[0], _card():
         _translation(own, data.text)
         _telling_error(params.text, data.model, data.text)
     with places[1], _card():
-        _translation(f"{even}: cᵢ is the mean of the {n} states", text)
+        _translation(_("{label}: cᵢ is the mean of the {n} states", label=even, n=n), text)
     with places[2], _card():
-        missing = f"{maths.ONE_VECTOR} is not here yet."
+        missing = _("{model} is not here yet.", model=maths.ONE_VECTOR)
         _translation(
-            f"{maths.ONE_VECTOR}: one c for the whole sentence", missing if single is None else single
+            _("{model}: one c for the whole sentence", model=maths.ONE_VECTOR),
+            missing if single is None else single,
         )
         _telling_error(params.text, maths.ONE_VECTOR, single)
     left, right = maps.columns(2, gap="medium")
     with left:
-        trained = "As it was trained"
+        trained = _("As it was trained")
         heatmap(
             data.weights,
             data.written_tokens,
             data.words,
             key=f"{SLUG}.with",
-            axis=AXIS,
+            axis=_axis(),
             title=trained,
             height=200,
         )
@@ -185,11 +225,19 @@ def without_attention(params: Params, data: maths.Data) -> Folds:
         origin.tell(
             model=data.model, text=params.text, second_text=text, kind="alignment", changed="every score 0"
         )
-        heatmap(weights, rows, data.words, key=f"{SLUG}.even", axis=AXIS, title="Every score 0", height=200)
-    same = "The translation is still the same." if text == data.text else "The translation is different."
+        heatmap(
+            weights, rows, data.words, key=f"{SLUG}.even", axis=_axis(), title=_("Every score 0"), height=200
+        )
+    same = (
+        _("The translation is still the same.") if text == data.text else _("The translation is different.")
+    )
     return _summary_and_folds(
-        f"With equal scores each of the {n} weights is 1 / {n} = {1 / n:.3f} and c_i is the mean of the h_j: every "
-        f"word gets the same vector. {same}",
+        _(
+            "With equal scores each of the {n} weights is 1 / {n} = {weight:.3f} and c_i is the mean of the h_j: every word gets the same vector. {same}",
+            n=n,
+            weight=1 / n,
+            same=same,
+        ),
         params,
         data,
         maths.telling(data),
@@ -214,7 +262,7 @@ def who_asks(params: Params, data: maths.Data) -> Folds:
                 each.written_tokens,
                 each.words,
                 key=f"{SLUG}.asks.{asks}",
-                axis=AXIS,
+                axis=_axis(),
                 title=title,
                 height=190 if exhibit_parts.presenting() else 300,
             )
@@ -222,15 +270,25 @@ def who_asks(params: Params, data: maths.Data) -> Folds:
             _telling_error(params.text, each.model, each.text)
     if len(found) < 2:
         columns[1].text(
-            f"{maths.ASKERS['now']} is not here yet: one model is shown. "
-            "Each model was trained with one of the two queries; a trained model cannot be switched to the other."
+            _(
+                "{model} is not here yet: one model is shown. Each model was trained with one of the two queries; a trained model cannot be switched to the other.",
+                model=maths.ASKERS["now"],
+            )
         )
     said = [
-        f"The query of {each.model} is {CALLED[asks].partition(',')[0]}; the largest weight of a row is "
-        f"{percent(float(each.weights.max(1).mean()))} on average."
+        _(
+            "The query of {model} is {query}; the largest weight of a row is {share} on average.",
+            model=each.model,
+            query=CALLED[asks].partition(",")[0],
+            share=percent(float(each.weights.max(1).mean())),
+        )
         for asks, each in found.items()
     ]
     return _summary_and_folds(" ".join(said), params, data, maths.telling(data))
+
+
+def _axis() -> tuple[str, str]:
+    return _("written"), _("read")
 
 
 def _card() -> DeltaGenerator:
@@ -239,7 +297,7 @@ def _card() -> DeltaGenerator:
 
 def _translation(label: str, text: str) -> None:
     st.markdown(f":gray[{literal(label)}]")
-    st.markdown(f"{'####' if exhibit_parts.presenting() else '###'} {literal(text or '(nothing)')}")
+    st.markdown(f"{'####' if exhibit_parts.presenting() else '###'} {literal(text or _('(nothing)'))}")
 
 
 def _telling_error(text: str, model: str, translation: str | None) -> None:
@@ -249,8 +307,17 @@ def _telling_error(text: str, model: str, translation: str | None) -> None:
         and (found := preset_checks.check_translation(text, model, translation))
         and not found.passed
     ):
-        says = found.summary.rpartition("; ")[2] if exhibit_parts.presenting() else found.summary
-        st.text(f"A telling error: {says}")
+        if exhibit_parts.presenting():
+            st.text(_("A telling error: right is “{right}”.", right=found.right))
+        else:
+            st.text(
+                _(
+                    "A telling error: {model} writes “{translation}”; right is “{right}”.",
+                    model=model,
+                    translation=translation,
+                    right=found.right,
+                )
+            )
 
 
 def _summary_and_folds(
@@ -259,7 +326,9 @@ def _summary_and_folds(
     """Write the sentence of numbers, say whether another model is shown instead, and return the folds."""
     page_parts.summary(sentence)
     if not maths.usable(wanted := maths.ASKERS[params.asks]):
-        st.caption(f"{wanted} is not here yet. Shown instead: {maths.ASKERS['before']}.")
+        st.caption(
+            _("{model} is not here yet. Shown instead: {other}.", model=wanted, other=maths.ASKERS["before"])
+        )
 
     def table() -> pd.DataFrame:
         weights = np.round(data.weights.astype(float), 4)
@@ -287,16 +356,22 @@ def _equations(params: Params, data: maths.Data, row: int) -> None:
     """Show similarity, softmax and context of one row, for the source word that is chosen here."""
     keys = distinct(data.words)
     most = int(data.weights[row].argmax())
-    key = controls.pills("Source word", range(len(keys)), f"{SLUG}.key", most, keys.__getitem__)
+    key = controls.pills(_("Source word"), range(len(keys)), f"{SLUG}.key", most, keys.__getitem__)
     score, weight = number(float(data.scores[row, key]), 4), number(float(data.weights[row, key]), 4)
-    marks = {"a_ij": "a bar, and a cell of the matrix", "h_j": "a tile", "c_i": "the last tile"}
+    marks = {"a_ij": _("a bar, and a cell of the matrix"), "h_j": _("a tile"), "c_i": _("the last tile")}
     equation_view.show("attention.probability", SLUG)
     equation_view.show("attention.context", SLUG, marks=marks)
     equation_view.show("attention.similarity", SLUG, values={"s_ij": score})
     equation_view.show("attention.softmax", SLUG, values={"a_ij": weight, "s_ij": score})
-    asks = "s_(t-1), as in these equations" if data.before == 0 else "s_t: read l_i in place of l_(i-1)"
+    asks = _("s_(t-1), as in these equations") if data.before == 0 else _("s_t: read l_i in place of l_(i-1)")
     page_parts.summary(
-        f"The query of {data.model} is {asks}. Its largest difference from s_(t-1) is {data.before:.2g}, from s_t {data.now:.2g}."
+        _(
+            "The query of {model} is {asks}. Its largest difference from s_(t-1) is {before:.2g}, from s_t {now:.2g}.",
+            model=data.model,
+            asks=asks,
+            before=data.before,
+            now=data.now,
+        )
     )
     run = _run(params, data)
     lines = cell_arithmetic(run, "alignment", 0, 0, row, key)
@@ -315,15 +390,19 @@ def _run(params: Params, data: maths.Data) -> Run:
 def _split(run: Run, row: int) -> None:
     found = maths.split_score(run, row)
     if found is None:
-        st.text("This model scores s W h; nothing is joined.")
+        st.text(_("This model scores s W h; nothing is joined."))
         return
     gap = float(np.abs(found.stacked - found.parted).max())
     scores = ", ".join(number(float(s), 3) for s in found.stacked)
     equation_view.show("bahdanau.score", SLUG)
     equation_view.show("bahdanau.split", SLUG)
     page_parts.summary(
-        f"Both formulas give these scores for this row ({found.width} hidden numbers): {scores}. Largest difference {gap:.0e}. "
-        "W_2 h_j is the same for every written word, so it is computed once per sentence."
+        _(
+            "Both formulas give these scores for this row ({n} hidden numbers): {scores}. Largest difference {gap:.0e}. W_2 h_j is the same for every written word, so it is computed once per sentence.",
+            n=found.width,
+            scores=scores,
+            gap=gap,
+        )
     )
 
 
@@ -341,14 +420,17 @@ def _slopes(data: maths.Data, row: int) -> None:
         key=f"{SLUG}.slopes",
         scale="difference",
         limit=0.25,
-        axis=("weight", "score"),
-        title="The derivative of each weight with respect to each score",
+        axis=(_("weight"), _("score")),
+        title=_("The derivative of each weight with respect to each score"),
         numbers=True,
         height=240,
     )
     st.text(
-        f"Raise the score of “{data.words[most]}” by 0.1 and its weight moves by about "
-        f"{0.1 * slopes[most, most]:+.4f}; together the other weights lose as much. In a row with one weight near 1 all slopes are near 0, so training hardly changes the row any more."
+        _(
+            "Raise the score of “{word}” by 0.1 and its weight moves by about {change:+.4f}; together the other weights lose as much. In a row with one weight near 1 all slopes are near 0, so training hardly changes the row any more.",
+            word=data.words[most],
+            change=0.1 * slopes[most, most],
+        )
     )
 
 

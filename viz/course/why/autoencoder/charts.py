@@ -12,6 +12,7 @@ from viz import theme
 from viz.charts.parts import keys, panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
+from viz.languages import _, mark, ngettext
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ENTRY, MIDDLE, EXIT = (0.0, 0.24), (0.34, 0.62), (0.72, 1.0)
@@ -20,7 +21,7 @@ TOP, FOOT = 0.13, 0.9
 """Between these shares of the height a box is filled; its names stand above and below."""
 LETTER = 0.56
 """How wide a letter is, as a share of its size."""
-LEARNED = "learned from a random start"
+LEARNED = mark("learned from a random start")
 
 
 @draw_once
@@ -62,8 +63,8 @@ def boxes(
     ]
     heads = (
         name,
-        f"c: {p} number{'s' if p > 1 else ''}",
-        "out" if len(exits) == 1 else f"{len(exits)} decoders",
+        ngettext("c: {n} number", "c: {n} numbers", p),
+        _("out") if len(exits) == 1 else _("{n} decoders", n=len(exits)),
     )
     notes = [_note(head, span, 0.05, 14) for head, span in zip(heads, (ENTRY, MIDDLE, EXIT), strict=True)]
     notes += [
@@ -71,9 +72,9 @@ def boxes(
     ]
     notes += [
         _note(foot, span, 0.95, 13, theme.MUTED)
-        for foot, span in (("encoder", ENTRY), ("hidden space", MIDDLE), ("decoder", EXIT))
+        for foot, span in ((_("encoder"), ENTRY), (_("hidden space"), MIDDLE), (_("decoder"), EXIT))
     ]
-    drawn = [place for place, (_, made) in enumerate(exits) if isinstance(made, np.ndarray)]
+    drawn = [place for place, (_name, made) in enumerate(exits) if isinstance(made, np.ndarray)]
     for place, (decoder, made) in enumerate(exits):
         if isinstance(made, np.ndarray):  # two side by side
             half, tall = (EXIT[1] - EXIT[0]) / 2, (FOOT - TOP + 0.03) / ((len(drawn) + 1) // 2)
@@ -231,17 +232,19 @@ def lost(
         for name, curve in zip(names, curves.values(), strict=True)
         for p, value in enumerate(() if covered else curve)
     ]
-    dots = [{"x": p, "y": 100 * value, "name": LEARNED} for p, value in ({} if covered else learned).items()]
+    dots = [
+        {"x": p, "y": 100 * value, "name": _(LEARNED)} for p, value in ({} if covered else learned).items()
+    ]
     here = [{"x": at, "y": 100 * float(first[at])}] if at < len(first) and not covered else []
     hue, shape = keys.colour_and_shape(
         "name:N",
-        [*names, LEARNED],
+        [*names, _(LEARNED)],
         [*theme.CATEGORICAL[: len(names)], theme.CATEGORICAL[0]],
         [keys.LINE] * len(names) + [keys.DOT],
     )
     across = alt.X(
         "x:Q",
-        title="p, numbers in the context",
+        title=_("p, numbers in the context"),
         scale=alt.Scale(domain=[0, widest], nice=False),
         axis=alt.Axis(
             values=list(range(0, widest + 1, 5)),
@@ -255,14 +258,14 @@ def lost(
     )
     up = alt.Y(
         "y:Q",
-        title="lost, %",
+        title=_("lost, %"),
         scale=alt.Scale(domain=[0, 103], nice=False),
         axis=alt.Axis(values=[0, 20, 40, 60, 80, 100], domain=False, ticks=False, labelPadding=6),
     )
     told = [
         alt.Tooltip("name:N", title=" "),
         alt.Tooltip("x:Q", title="p"),
-        alt.Tooltip("y:Q", title="lost, %", format=".1f"),
+        alt.Tooltip("y:Q", title=_("lost, %"), format=".1f"),
     ]
 
     def placed(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:

@@ -13,10 +13,13 @@ from core.serving.engine import default
 from viz.course.shared.word_vectors import row_of
 from viz.course.why.autoencoder import concepts, linear_autoencoder
 from viz.course.why.autoencoder.glyphs import COLUMNS, ROWS, glyphs, letters, styles
+from viz.languages import mark
 
 Array = NDArray[np.float64]
 MODEL = "vectors-mini"
 TRAINING_STEPS = 60
+DOTS, VECTORS = mark("letters, 35 dots"), mark("words, vectors of 80 numbers")
+"""Names of the two curves of the loss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +117,7 @@ def loss(p: int, draw: int) -> Loss:
     words = linear_autoencoder.Data(np.array([v for w, v in vectors().items() if w not in concepts.UNTAUGHT]))
     trained = {size: data.trained(size, TRAINING_STEPS, draw)[1] for size in range(1, data.rank + 1)}
     return Loss(
-        floors={"letters, 35 dots": data.floor(), "words, vectors of 80 numbers": words.floor()},
+        floors={DOTS: data.floor(), VECTORS: words.floor()},
         learned={size: float(losses[-1]) for size, losses in trained.items()},
         course=trained[p],
     )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
+from viz.languages import _
 
 Array = NDArray[np.float64]
 
@@ -104,9 +105,9 @@ class Data:
 def _check(p: int, rank: int) -> None:
     if not 1 <= p <= rank:
         raise InputError(
-            f"A context of {p} numbers is not possible here.",
-            f"These examples have rank {rank}, so p goes from 1 to {rank}.",
-            "Choose a size between.",
+            _("A context of {p} numbers is not possible here.", p=p),
+            _("These examples have rank {rank}, so p goes from 1 to {rank}.", rank=rank),
+            _("Choose a size between."),
         )
 
 

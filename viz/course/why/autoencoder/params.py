@@ -11,6 +11,7 @@ from core.text.tokenizer import readable_part
 from viz.course.why.autoencoder import concepts
 from viz.course.why.autoencoder.glyphs import letters
 from viz.labels import shorten, visible
+from viz.languages import _
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, pills, seed_input, slider
@@ -22,15 +23,19 @@ WORDS = (*TAUGHT, *concepts.UNTAUGHT)
 
 def called(word: str) -> str:
     """Name a word, and whether it is outside the list that the decoders were fitted to."""
-    return word if word in TAUGHT else f"{shorten(visible(word), 30) or 'nothing'} (not in the list)"
+    return (
+        word
+        if word in TAUGHT
+        else _("{word} (not in the list)", word=shorten(visible(word), 30) or _("nothing"))
+    )
 
 
 def _word(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
     """Draw the list of words and a box for another one; both set the same text, in full."""
     now = state.read(name, opening, str)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        controls.select("The word that goes in", dict.fromkeys((*WORDS, now)), name, opening, called)
-        controls.text("or an English word of your own", name, opening, placeholder="Type a word")
+        controls.select(_("The word that goes in"), dict.fromkeys((*WORDS, now)), name, opening, called)
+        controls.text(_("or an English word of your own"), name, opening, placeholder=_("Type a word"))
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,18 @@ from viz.course.kit import equation_view
 from viz.course.why.autoencoder import charts, compression, concepts
 from viz.course.why.autoencoder.params import SLUG, TAUGHT, WORDS, Params
 from viz.labels import percent
+from viz.languages import _, mark, ngettext
 from viz.number_text import row_of_numbers
 from viz.widgets import exhibit_parts, page_parts
 
-MARKS = {"c": "the bars in the middle"}
+MARKS = {"c": mark("the bars in the middle")}
+NAMES = {
+    "spanish": mark("Spanish"),
+    "french": mark("French"),
+    "german": mark("German"),
+    "persian": mark("Persian"),
+}
+"""The names of the decoders of `concepts.LANGUAGES`."""
 
 
 def guess(params: Params, data: compression.Word) -> Folds:
@@ -24,12 +32,20 @@ def guess(params: Params, data: compression.Word) -> Folds:
     offered = {"la table": 0.0} | ({wanted: 0.0} if wanted else {}) | dict(near)
     told = exhibit_parts.predict(
         f"{SLUG}.first",
-        f"“{params.word}” is squeezed from 80 numbers into {params.p}. Which word does the French decoder "
-        "write?",
+        _(
+            "“{word}” is squeezed from 80 numbers into {p}. Which word does the French decoder write?",
+            word=params.word,
+            p=params.p,
+        ),
         dict(sorted(offered.items())),
         near[0][0],
-        f"The decoder writes from {numbers(params.p)}; the nearest words of its list, with their cosines, "
-        f"are {nearest}. With this size {percent(data.right['french'])} of the {len(TAUGHT)} words come out right.",
+        _(
+            "The decoder writes from {numbers}; the nearest words of its list, with their cosines, are {nearest}. With this size {share} of the {n} words come out right.",
+            numbers=numbers(params.p),
+            nearest=nearest,
+            share=percent(data.right["french"]),
+            n=len(TAUGHT),
+        ),
     )
     _boxes(params, data, {"french": data.exits["french"] if told else None})
     page_parts.summary(_in_french(params, data) if told else " ")
@@ -46,10 +62,15 @@ def three_boxes(params: Params, data: compression.Word) -> Folds:
 def many_targets(params: Params, data: compression.Word) -> Folds:
     """Draw four decoders on one context."""
     _boxes(params, data, dict(data.exits))
-    right = ", ".join(f"{language.title()} {percent(share)}" for language, share in data.right.items())
+    right = ", ".join(f"{_(NAMES[language])} {percent(share)}" for language, share in data.right.items())
     page_parts.summary(
-        f"From the same {numbers(params.p)}: {', '.join(data.exits.values())}. "
-        f"Of the {len(TAUGHT)} words in the list these come out right: {right}."
+        _(
+            "From the same {numbers}: {words}. Of the {n} words in the list these come out right: {shares}.",
+            numbers=numbers(params.p),
+            words=", ".join(data.exits.values()),
+            n=len(TAUGHT),
+            shares=right,
+        )
     )
     return _folds(params, data)
 
@@ -60,26 +81,30 @@ def numbers(p: int) -> str:
     >>> numbers(1), numbers(4)
     ('1 number', '4 numbers')
     """
-    return f"{p} number{'s' if p > 1 else ''}"
+    return ngettext("{n} number", "{n} numbers", p)
 
 
 def equations(p: int, entry: np.ndarray, context: np.ndarray, lost_share: float) -> None:
     """Show encoder and decoder as products, with the shapes and numbers of this run; `lost_share` is of all variation."""
-    d, shown = entry.size, row_of_numbers(context[:6])
-    equation_view.show("autoencoder.code", f"{SLUG}.", marks=MARKS | {"x": "the box at the left"})
-    equation_view.show("autoencoder.decode", f"{SLUG}.", marks=MARKS | {"xhat": "what comes out"})
+    d, shown = entry.size, row_of_numbers(context[:6]) + (", …" if p > 6 else "")
+    marks = {name: _(text) for name, text in MARKS.items()}
+    equation_view.show("autoencoder.code", f"{SLUG}.", marks=marks | {"x": _("the box at the left")})
+    equation_view.show("autoencoder.decode", f"{SLUG}.", marks=marks | {"xhat": _("what comes out")})
     sizes = {"p": str(p), "d": str(d)}
-    equation_view.show("autoencoder.error", f"{SLUG}.", values=sizes, marks={"p": "the slider"})
+    equation_view.show("autoencoder.error", f"{SLUG}.", values=sizes, marks={"p": _("the slider")})
     st.text(
-        f"x has {d} numbers, with the mean of all inputs subtracted; the encoder is {p} by {d}; "
-        f"c = ({shown}{', …' if p > 6 else ''}). Of all variation {percent(lost_share, 2)} is lost: the sum of the "
-        "squared "
-        f"singular values after number {p}, divided by the sum of all."
+        _(
+            "x has {d} numbers, with the mean of all inputs subtracted; the encoder is {p} by {d}; c = ({context}). Of all variation {share} is lost: the sum of the squared singular values after number {p}, divided by the sum of all.",
+            d=d,
+            p=p,
+            context=shown,
+            share=percent(lost_share, 2),
+        )
     )
     st.markdown(
-        "No pair of linear encoder and decoder can lose less (Eckart and Young 1936). The first p right "
-        "singular "
-        "vectors reach it; so does learning, by other axes of the same p-dimensional space."
+        _(
+            "No pair of linear encoder and decoder can lose less (Eckart and Young 1936). The first p right singular vectors reach it; so does learning, by other axes of the same p-dimensional space."
+        )
     )
 
 
@@ -95,24 +120,31 @@ def _boxes(params: Params, data: compression.Word, exits: dict[str, str | None])
         charts.boxes(
             (params.word, data.entry.reshape(10, 8), True),
             data.context,
-            [(language.title(), word) for language, word in exits.items()],
+            [(_(NAMES[language]), word) for language, word in exits.items()],
             limit=data.limit,
             height=360,
         ),
         f"{SLUG}.boxes",
-        f"{params.word} as 80 numbers, {params.p} numbers, "
-        + ("and a word still covered." if covered else "and the word of each decoder."),
+        _("{word} as 80 numbers, {p} numbers, and a word still covered.", word=params.word, p=params.p)
+        if covered
+        else _(
+            "{word} as 80 numbers, {p} numbers, and the word of each decoder.", word=params.word, p=params.p
+        ),
     )
 
 
 def _in_french(params: Params, data: compression.Word) -> str:
     wanted, said = _listed(params.word), data.exits["french"]
-    verdict = f" Right would be {wanted}." if wanted else ""
+    verdict = _(" Right would be {word}.", word=wanted) if wanted else ""
     if wanted == said:
-        verdict = " That is right."
-    return (
-        f"From {numbers(params.p)} the French decoder writes {said}.{verdict} "
-        f"Of the {len(TAUGHT)} words in the list {percent(data.right['french'])} come out right."
+        verdict = _(" That is right.")
+    return _(
+        "From {numbers} the French decoder writes {word}.{verdict} Of the {n} words in the list {share} come out right.",
+        numbers=numbers(params.p),
+        word=said,
+        verdict=verdict,
+        n=len(TAUGHT),
+        share=percent(data.right["french"]),
     )
 
 
@@ -126,9 +158,9 @@ def _folds(params: Params, data: compression.Word, revealed: bool = True) -> Fol
     def explained() -> None:
         equations(params.p, data.entry, data.context, data.lost_share)
         st.markdown(
-            "A language's decoder is linear too: it gives a number for each pair of neighbouring letters, "
-            "fitted by "
-            "least squares. It writes the word of its list whose letter pairs have the largest cosine with these numbers, the mean subtracted from both."
+            _(
+                "A language's decoder is linear too: it gives a number for each pair of neighbouring letters, fitted by least squares. It writes the word of its list whose letter pairs have the largest cosine with these numbers, the mean subtracted from both."
+            )
         )
 
     return Folds(

@@ -10,6 +10,7 @@ import torch
 
 from core.errors import InputError
 from core.model import Model
+from viz.languages import _
 
 Array = np.ndarray
 
@@ -36,13 +37,13 @@ def reach(model: Model, texts: Sequence[str]) -> Reach:
     network, width = model.network, model.config.d_model
     if model.family != "seq2seq":
         raise InputError(
-            f"{model.name} has no one context vector.",
-            "A recurrent encoder-decoder has one.",
-            "Choose such a model.",
+            _("{name} has no one context vector.", name=model.name),
+            _("A recurrent encoder-decoder has one."),
+            _("Choose such a model."),
         )
     rows = [model.tokenizer.encode(text).ids for text in texts]
     if not all(rows):
-        raise InputError("A text holds no token.", "Each needs at least one.", "Type a letter.")
+        raise InputError(_("A text holds no token."), _("Each needs at least one."), _("Type a letter."))
     longest = max(map(len, rows))
     with torch.inference_mode(False), torch.enable_grad():
         ids = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])

@@ -19,11 +19,12 @@ from viz.course.why.bottleneck.copies import CELLS
 from viz.course.why.bottleneck.params import SLUG, Params
 from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.labels import percent
+from viz.languages import _, mark
 from viz.number_text import number, percent_or_power
 from viz.shell import state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
-ANSWERS = ("all of them", "more than half, not all", "half or fewer")
+ANSWERS = (mark("all of them"), mark("more than half, not all"), mark("half or fewer"))
 CELL_EQUATIONS = {
     "gru": r"\begin{aligned} r, z &= \sigma(W h_{i-1} + U x_i + b) \\ "
     r"\tilde h_i &= \tanh(r \odot W_n h_{i-1} + U_n x_i + b_n) \\ "
@@ -41,22 +42,44 @@ def guess(params: Params, data: copies.Data) -> Folds:
     one, n, wrote = data.one, len(data.one.read), "".join(data.one.written_letters)
     told = exhibit_parts.predict(
         f"{SLUG}.right",
-        f"The {CELLS[params.cell]} has read the {n} letters of “{''.join(one.read)}” into one vector of "
-        f"{len(one.context)} numbers. How many letters come back right?",
-        ANSWERS,
-        share_in_words(one.right, n),
-        f"{one.right} of {n}: it wrote “{wrote}”. {_first_mistake(one)}",
+        _(
+            "The {cell} has read the {n} letters of “{word}” into one vector of {size} numbers. How many letters come back right?",
+            cell=CELLS[params.cell],
+            n=n,
+            word="".join(one.read),
+            size=len(one.context),
+        ),
+        [_(answer) for answer in ANSWERS],
+        _(share_in_words(one.right, n)),
+        _(
+            "{right} of {n}: it wrote “{written}”. {mistake}",
+            right=one.right,
+            n=n,
+            written=wrote,
+            mistake=_first_mistake(one),
+        ),
     )
-    written = _row("written from one vector", one) if told else Row("written from one vector", ["?"] * n)
+    written = (
+        _row(_("written from one vector"), one) if told else Row(_("written from one vector"), ["?"] * n)
+    )
     _letters(
-        [Row("read", one.read), written], "letters", "The letters read, and below them the letters written."
+        [Row(_("read"), one.read), written],
+        "letters",
+        _("The letters read, and below them the letters written."),
     )
     if told:
-        said = f"Written: “{wrote}”. {one.right} of {n} letters are right; "
-        said += "framed letters are wrong; the darker a letter, the more probable it was."
+        said = _(
+            "Written: “{written}”. {right} of {n} letters are right; framed letters are wrong; the darker a letter, the more probable it was.",
+            written=wrote,
+            right=one.right,
+            n=n,
+        )
     else:
-        said = f"{n} letters are read into {len(one.context)} numbers. "
-        said += "The second row is shown after your guess."
+        said = _(
+            "{n} letters are read into {size} numbers. The second row is shown after your guess.",
+            n=n,
+            size=len(one.context),
+        )
     return _summary_and_folds(said, params, data, revealed=told)
 
 
@@ -66,29 +89,39 @@ def read(params: Params, data: copies.Data) -> Folds:
     at = state.read(f"{SLUG}.read", n, state.whole_number(1, n)) if n > 1 else 1
     half, middle, whole = one.read_states.shape[1] // 2, (n - 1) / 2, at >= n
     lanes = [
-        Lane("read from the left →", one.read_states[:, :half], one.read, 4, at),
-        Lane("← read from the right", one.read_states[:, half:], (), 4, at, back=True),
+        Lane(_("read from the left →"), one.read_states[:, :half], one.read, 4, at),
+        Lane(_("← read from the right"), one.read_states[:, half:], (), 4, at, back=True),
         _context(one, n_shown=int(whole)),
     ]
     hands = [(0, float(n - 1), 2, middle + 0.3), (1, 0.0, 2, middle - 0.3)] if whole else []
     page_parts.show(
         unrolled(lanes, hands=hands, large=1.5 if exhibit_parts.presenting() else 1),
         f"{SLUG}.read",
-        "The encoder's states, one tile per letter, and the context vector.",
+        _("The encoder's states, one tile per letter, and the context vector."),
     )
     if whole:
-        said = (
-            f"c = the last state of each direction: {half} numbers after “{one.read[-1]}” and {half} before "
-            f"“{one.read[0]}”. {n} letters became {2 * half} numbers from {number(float(one.context.min()))} "
-            f"to {number(float(one.context.max()))}."
+        said = _(
+            "c = the last state of each direction: {half} numbers after “{last}” and {half} before “{first}”. {n} letters became {all} numbers from {low} to {high}.",
+            half=half,
+            last=one.read[-1],
+            first=one.read[0],
+            n=n,
+            all=2 * half,
+            low=number(float(one.context.min())),
+            high=number(float(one.context.max())),
         )
     else:
         left, right = "".join(one.read[:at]), "".join(reversed(one.read[n - at :]))
-        said = f"After {at} of {n} letters: the state from the left has read “{left}”, "
-        said += f"the one from the right “{right}”."
+        said = _(
+            "After {place} of {n} letters: the state from the left has read “{left}”, the one from the right “{right}”.",
+            place=at,
+            n=n,
+            left=left,
+            right=right,
+        )
     folds = _summary_and_folds(said, params, data)
     if n > 1:
-        controls.slider("Letters read", 1, n, f"{SLUG}.read", n)  # as many as the word has
+        controls.slider(_("Letters read"), 1, n, f"{SLUG}.read", n)  # as many as the word has
     return folds
 
 
@@ -99,7 +132,7 @@ def write(params: Params, data: copies.Data) -> Folds:
     names = ("", *one.written_letters[: n + MORE])
     states, title = (
         np.concatenate((one.first[None], one.written_states)),
-        "decoder states, and the letter each wrote",
+        _("decoder states, and the letter each wrote"),
     )
     marked = min(at, len(names) - 1)
     lanes = [_context(one), Lane(title, states[: len(names)], names, 8, at + 1, marked=marked)]
@@ -111,19 +144,39 @@ def write(params: Params, data: copies.Data) -> Folds:
             large=1.5 if exhibit_parts.presenting() else 1,
         ),
         f"{SLUG}.write",
-        "The context vector and the decoder's states, one tile per written letter.",
+        _("The context vector and the decoder's states, one tile per written letter."),
     )
     chance = percent(float(one.chances[max(at - 1, 0)]))
     if at:
         letter = one.written_letters[at - 1]
-        has = f"the word has “{one.read[at - 1]}”" if at <= n else "the word had ended"
-        behind = "right" if not one.wrong[at - 1] else has
-        said = f"Letter {at}: “{letter}” at {chance}; {behind}. So far “{''.join(one.written_letters[:at])}”."
+        letter_values = {
+            "place": at,
+            "letter": letter,
+            "chance": chance,
+            "written": "".join(one.written_letters[:at]),
+        }
+        if not one.wrong[at - 1]:
+            said = _("Letter {place}: “{letter}” at {chance}; right. So far “{written}”.", **letter_values)
+        elif at <= n:
+            said = _(
+                "Letter {place}: “{letter}” at {chance}; the word has “{right}”. So far “{written}”.",
+                **letter_values,
+                right=one.read[at - 1],
+            )
+        else:
+            said = _(
+                "Letter {place}: “{letter}” at {chance}; the word had ended. So far “{written}”.",
+                **letter_values,
+            )
     else:
-        said = f"l_0 is computed from c alone. l_1 is computed from l_0 and the symbol START; it writes “{one.written_letters[0] if m else 'END'}” at {chance}."
+        said = _(
+            "l_0 is computed from c alone. l_1 is computed from l_0 and the symbol START; it writes “{letter}” at {chance}.",
+            letter=one.written_letters[0] if m else "END",
+            chance=chance,
+        )
     folds = _summary_and_folds(said, params, data)
     if m:
-        controls.slider("Letters written", 0, m, f"{SLUG}.written", m)  # as many as the run wrote
+        controls.slider(_("Letters written"), 0, m, f"{SLUG}.written", m)  # as many as the run wrote
     return folds
 
 
@@ -132,21 +185,27 @@ def look_back(params: Params, data: copies.Data) -> Folds:
     one, looks = data.one, data.looks
     _letters(
         [
-            Row("read", one.read),
-            _row("written from one vector", one),
-            _row("written with attention", looks),
+            Row(_("read"), one.read),
+            _row(_("written from one vector"), one),
+            _row(_("written with attention"), looks),
         ],
         "both",
-        "The letters read, those written from one vector, those written with attention.",
+        _("The letters read, those written from one vector, those written with attention."),
     )
     pattern = looks.pattern
     assert pattern is not None
     last = pattern[min(len(looks.read), len(pattern)) - 1]
     most = int(last.argmax())
     return _summary_and_folds(
-        f"From one vector {one.right} of {len(one.read)} are right, with attention {looks.right}. When it writes the "
-        f"last letter, the decoder gives {percent(last[most])} of its attention to letter {most + 1}, "
-        f"“{looks.read[most]}”.",
+        _(
+            "From one vector {right} of {n} are right, with attention {attending}. When it writes the last letter, the decoder gives {share} of its attention to letter {place}, “{letter}”.",
+            right=one.right,
+            n=len(one.read),
+            attending=looks.right,
+            share=percent(last[most]),
+            place=most + 1,
+            letter=looks.read[most],
+        ),
         params,
         data,
     )
@@ -167,17 +226,26 @@ def length(params: Params, data: copies.Data) -> Folds:
     page_parts.show(
         figure.properties(height=330) if exhibit_parts.presenting() else figure,
         f"{SLUG}.length",
-        "Share of letters right over the length of the word, six models.",
+        _("Share of letters right over the length of the word, six models."),
     )
     one, looks = (found[copy.model] for copy in (data.one, data.looks))
     both = [
-        f"{letters} letters: {percent(one[letters])} and {percent(looks[letters])}"
+        _(
+            "{n} letters: {one} and {attending}",
+            n=letters,
+            one=percent(one[letters]),
+            attending=percent(looks[letters]),
+        )
         for letters in (10, 20, 40)
         if letters in one and letters in looks
     ]
     return _summary_and_folds(
-        f"{CELLS[params.cell]}, from one vector and with attention. {'; '.join(both)}. The diamonds are your word of "
-        f"{n} letters.",
+        _(
+            "{cell}, from one vector and with attention. {both}. The diamonds are your word of {n} letters.",
+            cell=CELLS[params.cell],
+            both="; ".join(both),
+            n=n,
+        ),
         params,
         data,
     )
@@ -199,23 +267,32 @@ def slope(params: Params, data: copies.Data) -> Folds:
         _curves(places, params.cell, first=0),
         data.one.read,
         titles=(
-            "slope ‖∂hₙ/∂x₁‖, first letter, from the left",
-            "slope ‖∂c/∂xᵢ‖, your word, both directions",
+            _("slope ‖∂hₙ/∂x₁‖, first letter, from the left"),
+            _("slope ‖∂c/∂xᵢ‖, your word, both directions"),
         ),
     )
     page_parts.show(
         figure.properties(height=400) if exhibit_parts.presenting() else figure,
         f"{SLUG}.slope",
-        "How strongly the first letter moves the context vector, over length; and each letter of the word.",
+        _(
+            "How strongly the first letter moves the context vector, over length; and each letter of the word."
+        ),
     )
     left = ", ".join(f"{CELLS[cell]} {percent_or_power(sizes[9] / sizes[0])}" for cell, sizes in over.items())
     begins, ends = map(percent, kept.ends)
     n, few, longest = copies.N_WORDS, copies.ENDS, max(COPY_LENGTHS)
     return _summary_and_folds(
-        f"Read from the left, the slope after ten letters, as a share of the slope after one: {left}. The network "
-        f"from the right reads the first letter last, so beginnings are kept: in {n} held-out words of {longest} letters "
-        f"the {CELLS[params.cell]} writes {begins} of the first {few} letters right, but {ends} of the last "
-        f"{few}. Slope and letters right have a rank correlation of {kept.agreement:.2f} over the positions.",
+        _(
+            "Read from the left, the slope after ten letters, as a share of the slope after one: {left}. The network from the right reads the first letter last, so beginnings are kept: in {n} held-out words of {longest} letters the {cell} writes {begins} of the first {few} letters right, but {ends} of the last {few}. Slope and letters right have a rank correlation of {agreement:.2f} over the positions.",
+            left=left,
+            n=n,
+            longest=longest,
+            cell=CELLS[params.cell],
+            begins=begins,
+            few=few,
+            ends=ends,
+            agreement=kept.agreement,
+        ),
         params,
         data,
     )
@@ -238,10 +315,14 @@ def _first_mistake(copy: copies.Copy) -> str:
         if i >= len(copy.written_letters) or copy.written_letters[i] != letter
     )
     if (first := next(wrong, None)) is None:
-        return "The word is short enough for one vector."
-    written = f"“{copy.written_letters[first]}”" if first < len(copy.written_letters) else "nothing"
-    mistake = f"letter {first + 1}: {written} for “{copy.read[first]}”"
-    return f"The first mistake is {mistake}. Each written letter is the input for the next one, so one mistake can shift the rest."
+        return _("The word is short enough for one vector.")
+    written = f"“{copy.written_letters[first]}”" if first < len(copy.written_letters) else _("nothing")
+    return _(
+        "The first mistake is letter {place}: {written} for “{letter}”. Each written letter is the input for the next one, so one mistake can shift the rest.",
+        place=first + 1,
+        written=written,
+        letter=copy.read[first],
+    )
 
 
 def _row(name: str, copy: copies.Copy) -> Row:
@@ -250,12 +331,12 @@ def _row(name: str, copy: copies.Copy) -> Row:
 
 
 def _letters(rows: list[Row], key: str, alt: str) -> None:
-    page_parts.show(letters(rows, shade="written with probability"), f"{SLUG}.{key}", alt)
+    page_parts.show(letters(rows, shade=_("written with probability")), f"{SLUG}.{key}", alt)
 
 
 def _context(copy: copies.Copy, n_shown: int = 1) -> Lane:
     """Return the lane with the tile of c, in the middle."""
-    middle, name = (len(copy.read) - 1) / 2, f"c: {len(copy.context)} numbers"
+    middle, name = (len(copy.read) - 1) / 2, _("c: {n} numbers", n=len(copy.context))
     return Lane("", copy.context[None], (name,), 8, n_shown, start=middle, marked=0, arrows=False)
 
 
@@ -267,8 +348,8 @@ def _curves(slopes: dict[str, np.ndarray], strong: str, *, first: int) -> list[C
 
 
 def _called(name: str) -> str:
-    _, cell, *attends = name.split("-")
-    return f"{CELLS[cell]}{', with attention' if attends else ', one vector'}"
+    cell, attends = CELLS[name.split("-")[1]], "attention" in name
+    return _("{cell}, with attention", cell=cell) if attends else _("{cell}, one vector", cell=cell)
 
 
 def _tables() -> dict[str, dict[int, float]]:
@@ -280,7 +361,9 @@ def _summary_and_folds(sentence: str, params: Params, data: copies.Data, *, reve
     page_parts.summary(sentence)
     if params.word != params.letters:
         most = copies.LONGEST
-        st.caption(f"These models read letters a to z, {most} at most. Read here: {params.letters}")
+        st.caption(
+            _("These models read letters a to z, {n} at most. Read here: {word}", n=most, word=params.letters)
+        )
     one, word = data.one, params.letters
 
     def table() -> pd.DataFrame:
@@ -313,36 +396,46 @@ def _equations(params: Params, one: copies.Copy) -> None:
     """Show one state, the context, the first letters written, and the parameters of a cell."""
     n, width = one.read_states.shape
     if params.cell == "rnn":
-        equation_view.show("rnn.state", SLUG, marks={"h_i": "a tile of the upper lane"})
+        equation_view.show("rnn.state", SLUG, marks={"h_i": _("a tile of the upper lane")})
     else:
         page_parts.equation(CELL_EQUATIONS[params.cell])
     first = [number(float(v), 3) for v in one.context[:4]]
     equation_view.show("rnn.context", SLUG, values={"c": [*first, "…"]})
     equation_view.show(
-        "seq2seq.probability", SLUG, marks={"c": "the framed tile", "l_i": "a tile of the decoder"}
+        "seq2seq.probability", SLUG, marks={"c": _("the framed tile"), "l_i": _("a tile of the decoder")}
     )
     lines = [
-        f"x: {n} × {width} numbers go in, c = ({', '.join(first)}, ..): {width} numbers, however many letters were read.",
-        f"P(“{one.written_letters[0] if one.written_letters else 'END'}” | nothing yet) = {one.chances[0]:.4f}",
+        _(
+            "x: {n} × {width} numbers go in, c = ({first}, ..): {width} numbers, however many letters were read.",
+            n=n,
+            width=width,
+            first=", ".join(first),
+        ),
+        _(
+            "P(“{letter}” | nothing yet) = {chance:.4f}",
+            letter=one.written_letters[0] if one.written_letters else "END",
+            chance=one.chances[0],
+        ),
     ]
     for i, letter in enumerate(one.written_letters[1:4], start=1):
         lines.append(f"P(“{letter}” | “{''.join(one.written_letters[:i])}”) = {one.chances[i]:.4f}")
     st.text("\n".join(lines))
     st.text(
-        "Parameters of a cell, parts × (p (d + p) + 2 p), "
-        "where d is the size of a letter's vector and p that of a state:"
+        _(
+            "Parameters of a cell, parts × (p (d + p) + 2 p), where d is the size of a letter's vector and p that of a state:"
+        )
     )
     rows = [
         {
-            "cell": name.upper(),
-            "parts": cell_parameters.PARTS[name],
+            _("cell"): name.upper(),
+            _("parts"): cell_parameters.PARTS[name],
             "d = 4, p = 8": cell_parameters.parameters(name, 4, 8),
-            "the same, both directions": cell_parameters.parameters(name, 4, 8, both_ways=True),
-            "this encoder": cell_parameters.parameters(name, width, width // 2, both_ways=True),
+            _("the same, both directions"): cell_parameters.parameters(name, 4, 8, both_ways=True),
+            _("this encoder"): cell_parameters.parameters(name, width, width // 2, both_ways=True),
         }
         for name in ("rnn", "gru", "lstm")
     ]
-    st.table(pd.DataFrame(rows).set_index("cell"), border="horizontal")
+    st.table(pd.DataFrame(rows).set_index(_("cell")), border="horizontal")
 
 
 def code(params: Params) -> str:
