@@ -14,7 +14,8 @@ from core.decoding import Beam, Ranked, Step, Tree, compare, hypothesis_steps, n
 from viz.instruments import tree
 from viz.instruments.tree.tree import Branch
 from viz.labels import visible
-from viz.number_text import minus_of_numbers
+from viz.languages import _
+from viz.number_text import minus_of_numbers, number
 from viz.shell import state
 from viz.widgets import page_parts
 from viz.workspace.decode import compare as comparison
@@ -24,7 +25,13 @@ from viz.workspace.decode import follow
 def show(data: Any, params: Any, strategy: Beam) -> int | None:
     """Draw the tree of this step, its best text, and two texts compared; return the node that the visitor chose, None where the best is followed."""
     if params.groups != strategy.groups:
-        st.text(f"{strategy.width} texts are not divided by {params.groups} groups: they stay one.")
+        st.text(
+            _(
+                "{width} texts are not divided by {groups} groups: they stay one.",
+                width=strategy.width,
+                groups=params.groups,
+            )
+        )
     follow.draw_inserted(data, params.force)
     node, other = follow.nodes_in_link(data, (params.model, data.window.text, strategy, params.force))
     marks = {} if other is None else {"A": follow.path(data, node)[-1], "B": other}
@@ -38,12 +45,12 @@ def show(data: Any, params: Any, strategy: Beam) -> int | None:
     tree(
         [replace(rows[place], parent=at.get(rows[place].parent, -1)) for place in shown],
         key=follow.KEY,
-        title=f"A beam of {strategy.width}",
+        title=_("A beam of {width}", width=strategy.width),
         selected=None if node is None else at[node],
         marks={letter: at[place] for letter, place in marks.items()},
         on_node=partial(follow.choose, shown),
         on_second=partial(follow.second, shown),
-        means={"score": "sum of ln p", "now": "followed"},
+        means={"score": _("sum of ln p"), "now": _("followed")},
         root="" if data.model.spec.has_source else data.window.text,
     )
     page_parts.summary(sentence(data, strategy))
@@ -86,9 +93,9 @@ def branches(
     fates, ends, opened = found.node_fates(), dict(found.finished), set(found.open)
     rows = []
     for place, one in enumerate(found.nodes):
-        says = ("put in by you; " if one.step in forced else "") + minus_of_numbers(
-            _reason(found, place, fates[place], ends, opened, strategy)
-        )
+        says = minus_of_numbers(_reason(found, place, fates[place], ends, opened, strategy))
+        if one.step in forced:
+            says = _("put in by you; {reason}", reason=says)
         fate = "now" if place == node else fates[place]
         rows.append(
             Branch(
@@ -112,17 +119,30 @@ def _reason(
     search_tree: Tree, place: int, fate: str, ends: dict[int, float], opened: set[int], strategy: Beam
 ) -> str:
     node = search_tree.nodes[place]
-    sum_of = f"sum of ln p = {node.logprob:.2f}" + (
-        f", less {node.cost:.2f} for saying what another group said" if node.cost else ""
+    sum_of = (
+        _(
+            "sum of ln p = {sum:.2f}, less {cost:.2f} for saying what another group said",
+            sum=node.logprob,
+            cost=node.cost,
+        )
+        if node.cost
+        else _("sum of ln p = {sum:.2f}", sum=node.logprob)
     )
     if place in ends:
         length = len(search_tree.path(place))
-        return f"{sum_of}, divided by {length}^{strategy.length_penalty:g} = {length**strategy.length_penalty:.2f}: score {ends[place]:.2f}; a text ends here"
+        return _(
+            "{sum}, divided by {length}^{penalty:g} = {divisor:.2f}: score {score:.2f}; a text ends here",
+            sum=sum_of,
+            length=length,
+            penalty=strategy.length_penalty,
+            divisor=length**strategy.length_penalty,
+            score=ends[place],
+        )
     if place in opened:
-        return f"{sum_of}; among the {strategy.width // strategy.groups} best that go on"
+        return _("{sum}; among the {n} best that go on", sum=sum_of, n=strategy.width // strategy.groups)
     if fate == "pruned":
-        return f"{sum_of}; others were better, nothing follows"
-    return f"{sum_of}; texts go on from here"
+        return _("{sum}; others were better, nothing follows", sum=sum_of)
+    return _("{sum}; texts go on from here", sum=sum_of)
 
 
 def ranked(data: Any) -> tuple[Ranked, ...]:
@@ -133,22 +153,30 @@ def ranked(data: Any) -> tuple[Ranked, ...]:
 def sentence(data: Any, strategy: Beam) -> str:
     """Return the best text so far and its score, with the numbers put in."""
     best = next(one for one in ranked(data) if one.place == data.last.tree.best)
-    less = f" - {best.cost:.2f}" if best.cost else ""
-    kind = "The best text" if data.last.done else "The best beginning so far"
-    said = (
-        f"{kind} of {strategy.width}: “{visible(best.text).replace('·', ' ')}”, ({best.logprob:.2f}{less}) / "
-        f"{best.length}^{strategy.length_penalty:g} = {best.score:.3f}."
-    )
-    return minus_of_numbers(said) + (
-        " Its score is the sum of ln p over its tokens, divided by a power of their number."
+    values = {
+        "width": strategy.width,
+        "text": visible(best.text).replace("·", " "),
+        "sum": f"{number(best.logprob)} - {number(best.cost)}" if best.cost else number(best.logprob),
+        "length": best.length,
+        "penalty": strategy.length_penalty,
+        "score": best.score,
+    }
+    return minus_of_numbers(
+        _(
+            "The best text of {width}: “{text}”, ({sum}) / {length}^{penalty:g} = {score:.3f}. Its score is the sum of ln p over its tokens, divided by a power of their number.",
+            **values,
+        )
         if data.last.done
-        else ""
+        else _(
+            "The best beginning so far of {width}: “{text}”, ({sum}) / {length}^{penalty:g} = {score:.3f}.",
+            **values,
+        )
     )
 
 
 def table(data: Any) -> None:
     """Draw all texts of the beam with the parts of their scores."""
-    st.markdown("The texts of the beam, best first")
+    st.markdown(_("The texts of the beam, best first"))
     page_parts.dataframe(
         pd.DataFrame(
             [
@@ -164,7 +192,16 @@ def table(data: Any) -> None:
                 )
                 for one in ranked(data)
             ],
-            columns=["text", "score", "sum of ln p", "cost", "tokens", "divided by", "group", "ended"],
+            columns=[
+                _("text"),
+                _("score"),
+                _("sum of ln p"),
+                _("cost"),
+                _("tokens"),
+                _("divided by"),
+                _("group"),
+                _("ended"),
+            ],
         ),
         hide_index=True,
         key="decode.table.beam",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from dataclasses import astuple, fields
+from dataclasses import astuple
 
 import pandas as pd
 import streamlit as st
 
 from core.model import Model
 from viz.charts import marks
+from viz.languages import _, mark
 from viz.widgets import engine_client, page_parts
 from viz.workspace.decode.cache_cost import Products, cached_arrays, products, timed
 
-WAYS = {True: "with the cache", False: "without it"}
+WAYS = {True: mark("with the cache"), False: mark("without it")}
+PURPOSES = (mark("projections"), mark("scores"), mark("mixing"), mark("feed forward"), mark("logits"))
+"""The fields of `Products`, in words."""
 _TIMES = "decode.cache.times"
 
 
@@ -25,26 +28,33 @@ def show(model: Model, text: str) -> None:
     arrays = engine_client.submit(
         ("decode.held", model.name, length, source), lambda: cached_arrays(model, length, source), cost=100
     )
-    total = sum(each.nbytes for each in arrays)
+    values = {
+        "n": n,
+        "model": model.name,
+        "arrays": len(arrays),
+        "size": sum(each.nbytes for each in arrays) / 1024,
+        "kept": _("the keys and values of every layer, so that the next token is all that has to be read.")
+        if _grows(model)
+        else _("states, which do not grow."),
+    }
     page_parts.summary(
-        f"After {'the sentence of ' if model.spec.has_source else 'these '}{n} tokens {model.name} keeps {len(arrays)} arrays, {total / 1024:,.1f} KB: "
-        + (
-            "the keys and values of every layer, so that the next token is all that has to be read."
-            if _grows(model)
-            else "states, which do not grow."
-        ),
+        _("After the sentence of {n} tokens {model} keeps {arrays} arrays, {size:,.1f} KB: {kept}", **values)
+        if model.spec.has_source
+        else _("After these {n} tokens {model} keeps {arrays} arrays, {size:,.1f} KB: {kept}", **values),
         "cache",
     )
-    with page_parts.fold("Every array in the KV cache", "decode.cache.arrays") as opened:
+    with page_parts.fold(_("Every array in the KV cache"), "decode.cache.arrays") as opened:
         if opened.open:
             table = pd.DataFrame(
                 [(e.layer, e.kind, e.part, " x ".join(map(str, e.shape)), e.nbytes) for e in arrays],
-                columns=["layer", "attention", "what", "shape", "bytes"],
+                columns=[_("layer"), _("attention"), _("what"), _("shape"), _("bytes")],
             )
             page_parts.dataframe(table, hide_index=True, key="decode.cache.table")
     if not _grows(model):
         st.text(
-            "A recurrent decoder carries its states along: each step costs the same, and nothing has to be read again."
+            _(
+                "A recurrent decoder carries its states along: each step costs the same, and nothing has to be read again."
+            )
         )
         return
     lengths = _lengths(model.config.n_ctx)
@@ -52,22 +62,29 @@ def show(model: Model, text: str) -> None:
     page_parts.show(
         marks.lines(
             pd.DataFrame(
-                {WAYS[cached]: [each.total for each in found] for cached, found in counted.items()}, lengths
+                {_(WAYS[cached]): [each.total for each in found] for cached, found in counted.items()},
+                lengths,
             ),
-            title="multiply-adds of one token",
-            x="position of the token in the text",
+            title=_("multiply-adds of one token"),
+            x=_("position of the token in the text"),
             form="~s",
             scales=("log2", "log"),
         ),
         "decode.cache.products",
-        "Multiply-adds of one token by its position in the text, with the KV cache and without it.",
+        _("Multiply-adds of one token by its position in the text, with the KV cache and without it."),
     )
     longest = len(lengths) - 1
     times = counted[False][longest].total / counted[True][longest].total
     page_parts.summary(
-        f"Token {lengths[longest]:,} costs {counted[True][longest].total:,} multiply-adds with the cache and {counted[False][longest].total:,} without it, {times:,.0f} times as many."
+        _(
+            "Token {n:,} costs {cached:,} multiply-adds with the cache and {uncached:,} without it, {times:,.0f} times as many.",
+            n=lengths[longest],
+            cached=counted[True][longest].total,
+            uncached=counted[False][longest].total,
+            times=times,
+        )
     )
-    with page_parts.fold("By purpose", "decode.cache.parts") as opened:
+    with page_parts.fold(_("By purpose"), "decode.cache.parts") as opened:
         if opened.open:
             page_parts.dataframe(
                 _parts(counted[True][longest], counted[False][longest]),
@@ -91,18 +108,17 @@ def _lengths(most: int) -> list[int]:
 
 
 def _parts(cached: Products, recomputed: Products) -> pd.DataFrame:
-    names = [field.name.replace("_", " ") for field in fields(Products)]
     return pd.DataFrame(
-        zip(names, astuple(cached), astuple(recomputed), strict=True),
-        columns=["part", "with the cache", "without it"],
+        zip(map(_, PURPOSES), astuple(cached), astuple(recomputed), strict=True),
+        columns=[_("part"), *map(_, WAYS.values())],
     )
 
 
 def _measured(model: Model, lengths: list[int], source: int) -> None:
     """Draw seconds on this server, on a click: each length as it is done; the last measures stay."""
     known = st.session_state.setdefault(_TIMES, {})
-    if st.button("Measure it here", icon=":material/timer:", key="decode.cache.measure"):
-        known[model.name], bar = [], st.progress(0.0, "Measuring.")
+    if st.button(_("Measure it here"), icon=":material/timer:", key="decode.cache.measure"):
+        known[model.name], bar = [], st.progress(0.0, _("Measuring."))
         rows, now = timed(model, [0] * max(lengths), lengths, source=[0] * source), time.monotonic_ns()
         for i, n in enumerate(lengths, 1):  # each in its turn, so that nobody else computes meanwhile
             row = engine_client.submit(
@@ -111,7 +127,12 @@ def _measured(model: Model, lengths: list[int], source: int) -> None:
             known[model.name].append(row)
             bar.progress(
                 i / len(lengths),
-                f"{row.n:,} tokens: {1e3 * row.cached:.1f} ms with the cache, {1e3 * row.uncached:.1f} ms without",
+                _(
+                    "{n:,} tokens: {cached:.1f} ms with the cache, {uncached:.1f} ms without",
+                    n=row.n,
+                    cached=1e3 * row.cached,
+                    uncached=1e3 * row.uncached,
+                ),
             )
         bar.empty()
     if rows := known.get(model.name):
@@ -119,19 +140,24 @@ def _measured(model: Model, lengths: list[int], source: int) -> None:
             marks.lines(
                 pd.DataFrame(
                     {
-                        WAYS[True]: [1e3 * row.cached for row in rows],
-                        WAYS[False]: [1e3 * row.uncached for row in rows],
+                        _(WAYS[True]): [1e3 * row.cached for row in rows],
+                        _(WAYS[False]): [1e3 * row.uncached for row in rows],
                     },
                     [row.n for row in rows],
                 ),
-                title="milliseconds of one token",
-                x="position of the token in the text",
+                title=_("milliseconds of one token"),
+                x=_("position of the token in the text"),
                 scales=("log2", "log"),
             ),
             "decode.cache.times",
-            "Measured milliseconds of one token by its position in the text.",
+            _("Measured milliseconds of one token by its position in the text."),
         )
         last = rows[-1]
         page_parts.summary(
-            f"On this server, just now: token {last.n:,} took {1e3 * last.cached:.1f} ms with the cache and {1e3 * last.uncached:.1f} ms without it. Nothing else was computed meanwhile; the machine may have other work."
+            _(
+                "On this server, just now: token {n:,} took {cached:.1f} ms with the cache and {uncached:.1f} ms without it. Nothing else was computed meanwhile; the machine may have other work.",
+                n=last.n,
+                cached=1e3 * last.cached,
+                uncached=1e3 * last.uncached,
+            )
         )

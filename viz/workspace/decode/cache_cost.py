@@ -16,6 +16,7 @@ from core.errors import InputError
 from core.layers.cache import Cache, Store
 from core.model import Model
 from core.models import Batch
+from viz.languages import _
 
 
 @dataclass(frozen=True)
@@ -142,12 +143,14 @@ def timed(
     _check(model, lengths, len(source))
     if max(lengths) > len(ids):
         raise InputError(
-            f"Length {max(lengths):,} is asked for.",
-            f"There are {len(ids):,} tokens.",
-            "Give more tokens, or shorter lengths.",
+            _("Length {n:,} is asked for.", n=max(lengths)),
+            _("There are {n:,} tokens.", n=len(ids)),
+            _("Give more tokens, or shorter lengths."),
         )
     if repeats < 1:
-        raise InputError(f"repeats is {repeats}.", "A time is measured once or more.", "Choose 3.")
+        raise InputError(
+            _("repeats is {n}.", n=repeats), _("A time is measured once or more."), _("Choose 3.")
+        )
     return _timings(_Reading(model, ids, source), lengths, repeats, clock)
 
 
@@ -202,28 +205,32 @@ class _Reading:
 def _check(model: Model, lengths: Sequence[int], source: int) -> None:
     if not model.spec.writes:
         raise InputError(
-            f"{model.name} does not generate text.",
-            "A KV cache is for models that generate text token by token.",
-            "Choose another model.",
+            _("{model} does not generate text.", model=model.name),
+            _("A KV cache is for models that generate text token by token."),
+            _("Choose another model."),
         )
     if not lengths:
-        raise InputError("No length is given.", "A token has a place in a text.", "Give one or more.")
+        raise InputError(
+            _("No length is given."), _("A token has a place in a text."), _("Give one or more.")
+        )
     for what, length in (
-        ("The shortest text", min(lengths)),
-        ("The longest text", max(lengths)),
-        ("The source", source),
+        (_("The shortest text"), min(lengths)),
+        (_("The longest text"), max(lengths)),
+        (_("The source"), source),
     ):
         if not 1 <= length <= model.config.n_ctx:
             raise InputError(
-                f"{what} has {length:,} tokens.",
-                f"{model.name} reads 1 to {model.config.n_ctx:,}.",
-                "Choose a length in between.",
+                _("{subject} has {n:,} tokens.", subject=what, n=length),
+                _("{model} reads 1 to {n:,}.", model=model.name, n=model.config.n_ctx),
+                _("Choose a length in between."),
             )
 
 
 def _check_keys(model: Model) -> None:
     if not any(kind.name == "causal" for kind in model.spec.kinds):
-        rule = "Its decoder keeps states, which do not grow, and no keys of its own words."
+        rule = _("Its decoder keeps states, which do not grow, and no keys of its own words.")
         raise InputError(
-            f"{model.name} has no cache of keys and values.", rule, "Choose a Transformer or a GPT."
+            _("{model} has no cache of keys and values.", model=model.name),
+            rule,
+            _("Choose a Transformer or a GPT."),
         )

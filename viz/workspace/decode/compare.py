@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.decoding import ComparedText, Comparison, ScoredToken
 from viz.labels import percent, visible
+from viz.languages import _, ngettext
 from viz.number_text import number, whole_from
 from viz.widgets import page_parts
 from viz.workspace.decode.pictures import bare, tail
@@ -22,20 +23,23 @@ def show(
 ) -> None:
     """Draw the sentence, the common beginning, both continuations and their sums. `on_none` ends it."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown("**A and B compared**", width="content")
-        st.button("Compare no more", key="decode.compare.none", on_click=on_none)
+        st.markdown(_("**A and B compared**"), width="content")
+        st.button(_("Compare no more"), key="decode.compare.none", on_click=on_none)
     page_parts.summary(sentence(comparison))
     if more := caution(comparison, length_penalty):
         page_parts.summary(more)
     begun = tail("".join((prompt, *(one.token for one in comparison.common))), 70)
     if begun:
         st.text(
-            f"Both begin with “{begun}”"
-            + (
-                f", {_tokens(len(comparison.common))} of it written, ln p = {_sum(comparison.common)}."
-                if comparison.common
-                else "."
+            ngettext(
+                "Both begin with “{begun}”, {n} token of it written, ln p = {sum}.",
+                "Both begin with “{begun}”, {n} tokens of it written, ln p = {sum}.",
+                len(comparison.common),
+                begun=begun,
+                sum=_sum(comparison.common),
             )
+            if comparison.common
+            else _("Both begin with “{begun}”.", begun=begun)
         )
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -53,23 +57,50 @@ def sentence(comparison: Comparison) -> str:
     """Return which is more probable, by what factor, and where they part."""
     a, b = comparison.a.tokens, comparison.b.tokens
     if not a and not b:
-        return "A and B are the same text."
+        return _("A and B are the same text.")
     at = len(comparison.common) + 1
     if not a or not b:
         short, long, own = ("A", "B", b) if not a else ("B", "A", a)
-        return (
-            f"{short} is the beginning of {long}, so it is {times(comparison.log_ratio)} as probable as {long}: "
-            f"from token {at} on {long} goes on with “{bare(own[0].token)}” ({percent(own[0].p)})"
-            f"{f' and {_tokens(len(own) - 1)} more' if len(own) > 1 else ''}."
+        values = {
+            "short": short,
+            "long": long,
+            "times": times(comparison.log_ratio),
+            "first": at,
+            "token": bare(own[0].token),
+            "share": percent(own[0].p),
+        }
+        if len(own) == 1:
+            return _(
+                "{short} is the beginning of {long}, so it is {times} as probable as {long}: from token {first} on {long} goes on with “{token}” ({share}).",
+                **values,
+            )
+        return ngettext(
+            "{short} is the beginning of {long}, so it is {times} as probable as {long}: from token {first} on {long} goes on with “{token}” ({share}) and {n} token more.",
+            "{short} is the beginning of {long}, so it is {times} as probable as {long}: from token {first} on {long} goes on with “{token}” ({share}) and {n} tokens more.",
+            len(own) - 1,
+            **values,
         )
     more, less = ("A", "B") if comparison.log_ratio >= 0 else ("B", "A")
-    alike = times(comparison.log_ratio) == "1.0 times"
-    first = (
-        "A and B are equally probable"
-        if alike
-        else f"{more} is {times(comparison.log_ratio)} as probable as {less}"
+    parting = {
+        "first": at,
+        "a": bare(a[0].token),
+        "p": percent(a[0].p),
+        "b": bare(b[0].token),
+        "q": percent(b[0].p),
+    }
+    factor = times(comparison.log_ratio)
+    if factor == times(0.0):
+        return _(
+            "A and B are equally probable; they part at token {first}, where A has “{a}” ({p}) and B “{b}” ({q}).",
+            **parting,
+        )
+    return _(
+        "{more} is {times} as probable as {less}; they part at token {first}, where A has “{a}” ({p}) and B “{b}” ({q}).",
+        more=more,
+        less=less,
+        times=factor,
+        **parting,
     )
-    return f"{first}; they part at token {at}, where A has “{bare(a[0].token)}” ({percent(a[0].p)}) and B “{bare(b[0].token)}” ({percent(b[0].p)})."
 
 
 def caution(comparison: Comparison, length_penalty: float | None) -> str:
@@ -79,13 +110,28 @@ def caution(comparison: Comparison, length_penalty: float | None) -> str:
         return ""
     if one.score is not None and other.score is not None:
         ahead = "A" if one.score >= other.score else "B"
-        less = " less what diversity cost" if one.cost or other.cost else ""
-        return f"By the beam's score, sum of ln p{less} / length^{length_penalty:g}, {ahead} is ahead: A {number(one.score, 3)}, B {number(other.score, 3)}."
+        scores = {
+            "penalty": length_penalty,
+            "ahead": ahead,
+            "a": number(one.score, 3),
+            "b": number(other.score, 3),
+        }
+        if one.cost or other.cost:
+            return _(
+                "By the beam's score, sum of ln p less what diversity cost / length^{penalty:g}, {ahead} is ahead: A {a}, B {b}.",
+                **scores,
+            )
+        return _(
+            "By the beam's score, sum of ln p / length^{penalty:g}, {ahead} is ahead: A {a}, B {b}.", **scores
+        )
     if one.length == other.length:
         return ""
-    return (
-        f"A has {_tokens(one.length)}, B {_tokens(other.length)}, and every further token makes a text less probable; "
-        f"the cross-entropy is {one.bits:.2f} bits per token for A, {other.bits:.2f} for B."
+    return _(
+        "A has {a}, B {b}, and every further token makes a text less probable; the cross-entropy is {bits_a:.2f} bits per token for A, {bits_b:.2f} for B.",
+        a=_tokens(one.length),
+        b=_tokens(other.length),
+        bits_a=one.bits,
+        bits_b=other.bits,
     )
 
 
@@ -97,9 +143,9 @@ def times(log_ratio: float) -> str:
     """
     size = abs(log_ratio)
     if size > math.log(1e6):
-        return f"about 10^{round(size / math.log(10))} times"
+        return _("about 10^{power} times", power=round(size / math.log(10)))
     factor = math.exp(size)
-    return f"{whole_from(factor, 9.95, '.1f')} times"
+    return _("{factor} times", factor=whole_from(factor, 9.95, ".1f"))
 
 
 def continuations(comparison: Comparison) -> pd.DataFrame:
@@ -113,7 +159,7 @@ def continuations(comparison: Comparison) -> pd.DataFrame:
         ] * missing
 
     (a, p), (b, q) = column(comparison.a.tokens), column(comparison.b.tokens)
-    return pd.DataFrame({"token": range(first, first + rows), "A": a, "p, A": p, "B": b, "p, B": q})
+    return pd.DataFrame({_("token"): range(first, first + rows), "A": a, "p, A": p, "B": b, "p, B": q})
 
 
 def sums(comparison: Comparison, length_penalty: float | None) -> pd.DataFrame:
@@ -126,14 +172,14 @@ def sums(comparison: Comparison, length_penalty: float | None) -> pd.DataFrame:
             if length_penalty is not None and (comparison.a.cost or comparison.b.cost)
             else []
         )
-        return [number(side.logprob), *cost, *score, f"{side.bits:.2f}", str(side.length)]
+        return [number(side.logprob), *cost, *score, number(side.bits), str(side.length)]
 
-    names = ["sum of ln p"]
+    names = [_("sum of ln p")]
     if length_penalty is not None:
-        names += ["cost of diversity"] if comparison.a.cost or comparison.b.cost else []
-        names += [f"score, / length^{length_penalty:g}"]
+        names += [_("cost of diversity")] if comparison.a.cost or comparison.b.cost else []
+        names += [_("score, / length^{penalty:g}", penalty=length_penalty)]
     return pd.DataFrame(
-        {"": [*names, "bits per token", "tokens"], "A": column(comparison.a), "B": column(comparison.b)}
+        {"": [*names, _("bits per token"), _("tokens")], "A": column(comparison.a), "B": column(comparison.b)}
     )
 
 
@@ -142,4 +188,4 @@ def _sum(tokens: Sequence[ScoredToken]) -> str:
 
 
 def _tokens(n: int) -> str:
-    return f"{n} token{'s' * (n != 1)}"
+    return ngettext("{n} token", "{n} tokens", n)

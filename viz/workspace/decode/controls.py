@@ -12,6 +12,7 @@ from core.analysis.heads.habits import HABIT_NAMES
 from core.decoding.strategies import WIDEST
 from core.model import Model
 from viz.labels import head_name, shorten, visible
+from viz.languages import _, mark
 from viz.shell import state
 from viz.shell.selection import Selection, announce_selection
 from viz.widgets import controls
@@ -26,8 +27,14 @@ OPENING = {False: "Once upon a time", True: "She has a white car."}
 """The texts that a model begins with, and that one reads which has a source."""
 WARM, WIDTH = 0.8, 4
 """The temperature that drawing begins with, and the width of a beam."""
-VIEWS = ("Watch it write", "Guess the next word", "Prompts", "Training and inference", "What is kept")
-LABELS = {"What is kept": "KV cache"}
+VIEWS = (
+    mark("Watch it write"),
+    mark("Guess the next word"),
+    mark("Prompts"),
+    mark("Training and inference"),
+    "What is kept",
+)
+LABELS = {"What is kept": mark("KV cache")}
 """Views whose name on screen is not their name in a link."""
 TEXTS = ("Guess the next word", "Prompts")
 """For models that go on with a text."""
@@ -48,7 +55,7 @@ def _opening(model: Model, task: tasks.Task) -> tasks.Task:
     if task.toy:
         return task
     reads = model.spec.has_source
-    return replace(task, text=OPENING[reads], box=task.box if reads else "The beginning of a text")
+    return replace(task, text=OPENING[reads], box=task.box if reads else mark("The beginning of a text"))
 
 
 def _restart(selection: Selection) -> None:
@@ -70,11 +77,11 @@ def view(model: Any) -> str:
     """Draw the choice of the view: watched, guessed, asked for, compared with training, or the cache."""
     offered = [one for one in VIEWS if one not in TEXTS or not model.spec.has_source]
     return controls.segmented(
-        "View",
+        _("View"),
         offered,
         "decode.show",
         VIEWS[0],
-        lambda view: LABELS.get(view, view),
+        lambda view: _(LABELS.get(view, view)),
         quiet=True,
         wrap=False,
     )
@@ -98,7 +105,7 @@ def knobs(start: Any) -> dict[str, Any]:
 
 def how(params: Any) -> None:
     """Draw three ways: always the most probable token, one sampled, or several texts side by side."""
-    key, ways = "decode.way", ("Greedy", "Sample", "Beam search")
+    key, ways = "decode.way", (mark("Greedy"), mark("Sample"), mark("Beam search"))
     number = 2 if params.beam else int(params.temperature > 0)
     lit = state.seed_widget(key, ways[number])
 
@@ -114,13 +121,14 @@ def how(params: Any) -> None:
             forks.forget()
 
     st.segmented_control(
-        "How the next token is chosen",
+        _("How the next token is chosen"),
         ways,
         key=key,
         default=lit,
         required=True,
         on_change=store,
         label_visibility="collapsed",
+        format_func=_,
     )
 
 
@@ -129,33 +137,40 @@ def ways(params: Any) -> None:
     if params.beam:
         _knobs(
             lambda: controls.number(
-                "Width", 1, WIDEST, "decode.beam", WIDTH, help="So many texts are carried on side by side."
+                _("Width"),
+                1,
+                WIDEST,
+                "decode.beam",
+                WIDTH,
+                help=_("So many texts are carried on side by side."),
             ),
             lambda: controls.slider(
-                "Length penalty",
+                _("Length penalty"),
                 0.0,
                 2.0,
                 "decode.length",
                 1.0,
                 0.1,
-                help="The sum of ln p is divided by length to this power: 0 prefers short texts, 1 is the mean a token.",
+                help=_(
+                    "The sum of ln p is divided by length to this power: 0 prefers short texts, 1 is the mean a token."
+                ),
             ),
             lambda: controls.number(
-                "Groups",
+                _("Groups"),
                 1,
                 WIDEST,
                 "decode.groups",
                 1,
-                help="The width is divided into so many groups; each avoids what those before it wrote.",
+                help=_("The width is divided into so many groups; each avoids what those before it wrote."),
             ),
             lambda: controls.slider(
-                "Diversity",
+                _("Diversity"),
                 0.0,
                 5.0,
                 "decode.diversity",
                 0.0,
                 0.1,
-                help="What a token costs that an earlier group has just written.",
+                help=_("What a token costs that an earlier group has just written."),
             ),
         )
         return
@@ -163,46 +178,53 @@ def ways(params: Any) -> None:
         return
     _knobs(
         lambda: controls.slider(
-            "Temperature",
+            _("Temperature"),
             0.1,
             2.0,
             "decode.temperature",
             WARM,
             0.1,
-            help="The logits are divided by it before the softmax: below 1 sharper, above 1 flatter.",
+            help=_("The logits are divided by it before the softmax: below 1 sharper, above 1 flatter."),
         ),
         lambda: controls.slider(
-            "Top-p",
+            _("Top-p"),
             0.0,
             1.0,
             "decode.top_p",
             1.0,
             0.05,
-            help="Keep only the first tokens that together have at least p; 1 keeps all.",
+            help=_("Keep only the first tokens that together have at least p; 1 keeps all."),
         ),
         lambda: controls.slider(
-            "Min-p",
+            _("Min-p"),
             0.0,
             1.0,
             "decode.min_p",
             0.0,
             0.05,
-            help="Keep tokens at least this many times as probable as the first; 0 keeps all.",
+            help=_("Keep tokens at least this many times as probable as the first; 0 keeps all."),
         ),
         lambda: controls.slider(
-            "Repetition",
+            _("Repetition"),
             0.5,
             2.0,
             "decode.repetition",
             1.0,
             0.05,
-            help="Logits of tokens that stand in the text are divided by it if positive, multiplied if negative; 1 changes nothing.",
+            help=_(
+                "Logits of tokens that stand in the text are divided by it if positive, multiplied if negative; 1 changes nothing."
+            ),
         ),
         lambda: controls.number(
-            "Top-k", 0, 10**6, "decode.top_k", 0, help="Keep only the k most probable tokens; 0 keeps all."
+            _("Top-k"),
+            0,
+            10**6,
+            "decode.top_k",
+            0,
+            help=_("Keep only the k most probable tokens; 0 keeps all."),
         ),
         lambda: controls.number(
-            "Seed", 0, 999_999, "decode.seed", 1, help="The same seed draws the same numbers again."
+            _("Seed"), 0, 999_999, "decode.seed", 1, help=_("The same seed draws the same numbers again.")
         ),
     )
 
@@ -221,8 +243,13 @@ def draw_notes(data: Any) -> None:
         st.text(data.steps[0].note)
     if window.tokens < window.total:
         st.text(
-            f"The text has {window.total:,} tokens. {model.name} reads the last {window.tokens:,}, so that there is room to "
-            f"write; that part begins with “{visible(shorten(window.text, 30)).replace('·', ' ')}”."
+            _(
+                "The text has {total:,} tokens. {model} reads the last {n:,}, so that there is room to write; that part begins with “{text}”.",
+                total=window.total,
+                model=model.name,
+                n=window.tokens,
+                text=visible(shorten(window.text, 30)).replace("·", " "),
+            )
         )
 
 
@@ -233,7 +260,11 @@ def head(data: Any, selection: Selection) -> Head:
         return ALL
     if asked and asked not in data.kinds:
         st.caption(
-            f"“{attention_kinds.KINDS.get(asked, asked)}” is another attention than those with which a token is written; shown here: “{attention_kinds.KINDS[data.kind]}”."
+            _(
+                "“{asked}” is another attention than those with which a token is written; shown here: “{kind}”.",
+                asked=_(attention_kinds.KINDS.get(asked, asked)),
+                kind=_(attention_kinds.KINDS[data.kind]),
+            )
         )
         return ALL
     layers, n_heads = data.last.attention[data.kind].shape[:2]
@@ -255,11 +286,11 @@ def heads(data: Any, place: Head) -> None:
     with st.container(horizontal=len(data.kinds) > 1, gap="small"):
         if len(data.kinds) > 1:
             controls.segmented(
-                "Which attention",
+                _("Which attention"),
                 data.kinds,
                 "kind",
                 data.kinds[-1],
-                attention_kinds.KINDS.__getitem__,
+                lambda kind: _(attention_kinds.KINDS[kind]),
                 quiet=True,
             )
         if data.kind is not None and data.last.attention[data.kind].shape[:2] != (1, 1):
@@ -268,16 +299,16 @@ def heads(data: Any, place: Head) -> None:
 
 def _whose(data: Any, place: Head) -> None:
     measured = head_survey.survey(data.model.name)[data.kind]
-    shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
+    shown = {ALL: _("All {n} heads, averaged", n=measured.shape[0] * measured.shape[1])}
     shown |= {
-        where: HABIT_NAMES[habit]
+        where: _(HABIT_NAMES[habit])
         for habit, where in measured.best_head_by_habit(
             data.window.text + data.model.tokenizer.decode(data.last.ids)
         ).items()
         if habit != "mixed" or where == place
     }
     if place not in shown:
-        shown[place] = measured.label(*place)
+        shown[place] = _(measured.label(*place))
     key = "decode.heads"
     lit = state.seed_widget(key, place)
 
@@ -292,7 +323,7 @@ def _whose(data: Any, place: Head) -> None:
         )
 
     st.pills(
-        "Whose attention is shown",
+        _("Whose attention is shown"),
         list(shown),
         key=key,
         default=[lit],

@@ -12,13 +12,19 @@ import streamlit as st
 from core.decoding import Beam, Step
 from viz.course.kit import erratum_card as errata
 from viz.labels import distinct, percent, visible
+from viz.languages import ENGLISH, _, mark, ngettext, using
 from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.widgets.export import Labelled
 from viz.workspace.decode import pictures, player
 from viz.workspace.decode.sampling_arithmetic import title, way
 
-FILTERS = {"top_k": "top-k", "top_p": "top-p", "min_p": "min-p", "not_allowed": "The model's configuration"}
+FILTERS = {
+    "top_k": "top-k",
+    "top_p": "top-p",
+    "min_p": "min-p",
+    "not_allowed": mark("The model's configuration"),
+}
 
 
 def show(
@@ -43,7 +49,9 @@ def _equation(params: Any, step: Step) -> None:
             return
         taken, temperature = step.chosen_candidate, params.temperature
         st.markdown(
-            "Each token *j* of the vocabulary has a logit *z*; the softmax turns the logits into probabilities:"
+            _(
+                "Each token *j* of the vocabulary has a logit *z*; the softmax turns the logits into probabilities:"
+            )
         )
         page_parts.equation(
             r"P(y_t \mid y_{<t}) = \frac{e^{z}}{\sum_j e^{z_j}}"
@@ -51,16 +59,25 @@ def _equation(params: Any, step: Step) -> None:
         )
         if step.draw:
             st.markdown(
-                f"The logits are first divided by the temperature, {temperature:g}; tokens that the filters cut have probability 0:"
+                _(
+                    "The logits are first divided by the temperature, {temperature:g}; tokens that the filters cut have probability 0:",
+                    temperature=temperature,
+                )
             )
             page_parts.equation(
                 rf"P'(y_t) \propto e^{{z / {temperature:g}}}, \qquad P'(y_t) = {taken.after:.4f}"
             )
         for cut in step.cuts:
             st.text(
-                f"{FILTERS.get(cut.by, cut.by)} cut {cut.tokens:,} {'token' if cut.tokens == 1 else 'tokens'}, which had {percent(cut.probability)} of the model's probability."
+                ngettext(
+                    "{filter} cut {n:,} token, which had {share} of the model's probability.",
+                    "{filter} cut {n:,} tokens, which had {share} of the model's probability.",
+                    cut.tokens,
+                    filter=_(FILTERS.get(cut.by, cut.by)),
+                    share=percent(cut.probability),
+                )
             )
-        st.markdown("The entropy of this step, and the surprisal of the token that was taken:")
+        st.markdown(_("The entropy of this step, and the surprisal of the token that was taken:"))
         page_parts.equation(
             rf"H = -\sum_j P_j \log_2 P_j = {step.entropy / np.log(2):.3f}\ \text{{bits}}, \qquad"
             rf" -\log_2 P(y_t) = {step.surprise:.3f}\ \text{{bits}}"
@@ -74,28 +91,45 @@ def _looking(data: Any) -> None:
         recurrent = not any(kind.layered for kind in data.model.spec.kinds)
         if data.kind is None:
             st.markdown(
-                "A translator without attention: one network reads the sentence word by word, and its last state, one vector, is all that the other network gets of it. What that network writes next depends on this vector and on its own words, so there is no attention to show."
+                _(
+                    "A translator without attention: one network reads the sentence word by word, and its last state, one vector, is all that the other network gets of it. What that network writes next depends on this vector and on its own words, so there is no attention to show."
+                )
             )
         elif data.across:
             st.markdown(
-                "Each row of the matrix is one token of the output, from top to bottom; each column is a token of the source. A row holds the attention weights of the query that *predicted* the token, so it sums to 1."
+                _(
+                    "Each row of the matrix is one token of the output, from top to bottom; each column is a token of the source. A row holds the attention weights of the query that *predicted* the token, so it sums to 1."
+                )
             )
             if recurrent:
                 st.markdown(
-                    "A recurrent translator has one such pattern, not several heads: its alignment. With local attention, hatched cells lie outside its window, and a Gaussian around the predicted position lowers the weights farther away, so a row may sum to less than 1."
+                    _(
+                        "A recurrent translator has one such pattern, not several heads: its alignment. With local attention, hatched cells lie outside its window, and a Gaussian around the predicted position lowers the weights farther away, so a row may sum to less than 1."
+                    )
                 )
         else:
             st.markdown(
-                "The framed token is the newest. The others are shaded by the attention weight that they had for the query that *predicted* it: this query is at the token before, and attends to everything up to there. Touch another token of the output to see its own row. Much weight on the very first token is often an attention sink and carries no meaning. A tie ‿ marks a token that continues a word."
+                _(
+                    "The framed token is the newest. The others are shaded by the attention weight that they had for the query that *predicted* it: this query is at the token before, and attends to everything up to there. Touch another token of the output to see its own row. Much weight on the very first token is often an attention sink and carries no meaning. A tie ‿ marks a token that continues a word."
+                )
             )
         st.markdown(
-            "The bars are the ten most probable tokens and the sum of all others. The dark bar is the token that was chosen. With sampling, a tick marks the probability that the model gives, the solid bar the probability after temperature and filters, and hatching what these cut. The last row shows the sampling: all remaining tokens side by side, and the random number that points at one of them. The same seed gives the same random numbers again."
+            _(
+                "The bars are the ten most probable tokens and the sum of all others. The dark bar is the token that was chosen. With sampling, a tick marks the probability that the model gives, the solid bar the probability after temperature and filters, and hatching what these cut. The last row shows the sampling: all remaining tokens side by side, and the random number that points at one of them. The same seed gives the same random numbers again."
+            )
         )
         last = data.last
-        kept = "states" if recurrent else "keys and values"
+        cost = {"ms": 1000 * last.seconds, "size": last.cache_bytes // 1024}
         st.text(
-            f"This step took {1000 * last.seconds:.1f} ms when it was computed. The {kept} of {last.cache_bytes // 1024:,} KB "
-            "are kept, so that the model has to read only the newest token."
+            _(
+                "This step took {ms:.1f} ms when it was computed. The states of {size:,} KB are kept, so that the model has to read only the newest token.",
+                **cost,
+            )
+            if recurrent
+            else _(
+                "This step took {ms:.1f} ms when it was computed. The keys and values of {size:,} KB are kept, so that the model has to read only the newest token.",
+                **cost,
+            )
         )
 
 
@@ -103,11 +137,11 @@ def _tables(data: Any, beam: Callable[[], None] | None) -> None:
     with page_parts.fold(page_parts.TABLE, "decode.table") as opened:
         if not opened.open:
             return
-        st.markdown("The candidates of this step")
+        st.markdown(_("The candidates of this step"))
         page_parts.dataframe(candidate_table(data.last), hide_index=True, key="decode.table.candidates")
         if beam:
             beam()
-        st.markdown("All steps so far")
+        st.markdown(_("All steps so far"))
         page_parts.dataframe(step_table(data.steps), hide_index=True, key="decode.table.steps")
 
 
@@ -128,7 +162,16 @@ def candidate_table(step: Step) -> pd.DataFrame:
             )
             for c in step.candidates
         ],
-        columns=["token", "id", "logit", *named, "probability", "after filters", "cut by", "taken"],
+        columns=[
+            _("token"),
+            "id",
+            "logit",
+            *named,
+            _("probability"),
+            _("after filters"),
+            _("cut by"),
+            _("taken"),
+        ],
     )
 
 
@@ -150,15 +193,15 @@ def step_table(steps: tuple[Step, ...]) -> pd.DataFrame:
             for s in steps
         ],
         columns=[
-            "step",
-            "token",
+            _("step"),
+            _("token"),
             "id",
-            "probability",
-            "surprisal, bits",
-            "entropy, bits",
-            "random number",
+            _("probability"),
+            _("surprisal, bits"),
+            _("entropy, bits"),
+            _("random number"),
             "ms",
-            "cache, KB",
+            _("cache, KB"),
         ],
     )
 
@@ -170,10 +213,12 @@ def labelled(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray | Labelle
         "step": [f"{step.index} {visible(step.token)}" for step in data.steps]
     }
     best: dict[str, list[str] | None] = {"candidate": distinct(c.token for c in last.candidates)}
+    with using(ENGLISH.code):  # names in files do not depend on the language
+        filters = [title(each) for each in last.filters]
     axes: dict[str, dict[str, list[str] | None]] = {
         **dict.fromkeys(("ids", "probability", "entropy_nats"), steps),
         **{name: best for name in found if name.startswith("candidate_")},
-        "candidate_scores": {**best, "filter": [title(each) for each in last.filters]},
+        "candidate_scores": {**best, "filter": filters},
         **{f"attention_{kind}": {**steps, "key": distinct(last.keys[kind])} for kind in last.attention},
     }
     return {name: Labelled(values, axes[name]) if name in axes else values for name, values in found.items()}

@@ -11,6 +11,7 @@ import streamlit as st
 from core.decoding import hypothesis_steps, prompt_of
 from viz.instruments.timeline.timeline import chosen_step
 from viz.instruments.tree.tree import chosen_node, compared_node
+from viz.languages import _, mark, ngettext
 from viz.shell import state
 from viz.workspace.decode import forks, pictures
 
@@ -18,10 +19,10 @@ KEY = "decode.beam.tree"
 NODE, OTHER = "decode.node", "decode.other"
 _SEARCH = "decode.node.of"
 FATES = {
-    "best": "on the way to {}",
-    "pruned": "pruned",
-    "finished": "a text that ended",
-    "open": "still open",
+    "best": mark("on the way to {best}"),
+    "pruned": mark("pruned"),
+    "finished": mark("a text that ended"),
+    "open": mark("still open"),
 }
 Path = tuple[int, ...]
 
@@ -82,27 +83,35 @@ def line(data: Any, node: int | None) -> None:
             st.text(following(data, node))
         if node is not None:
             st.button(
-                f"Follow {_best(data)}", key="decode.node.back", on_click=lambda: state.write(**{NODE: None})
+                _("Follow {best}", best=_best(data)),
+                key="decode.node.back",
+                on_click=lambda: state.write(**{NODE: None}),
             )
 
 
 def following(data: Any, node: int | None) -> str:
     """Return the words of that line."""
     if node is None:
-        return (
-            f"Followed: {_best(data)}, token by token. Choose any other text by its last token in the tree."
+        return _(
+            "Followed: {best}, token by token. Choose any other text by its last token in the tree.",
+            best=_best(data),
         )
     found, length = data.last.tree, len(data.last.tree.path(node))
     fate = (
-        "not wanted any more"
+        _("not wanted any more")
         if found.node_fates()[node] == "open" and data.last.done
-        else FATES[found.node_fates()[node]].format(_best(data))
+        else _(FATES[found.node_fates()[node]], best=_best(data))
     )
-    return f"Followed: the text that you chose, {length} token{'s' * (length > 1)}, {fate}."
+    return ngettext(
+        "Followed: the text that you chose, {n} token, {fate}.",
+        "Followed: the text that you chose, {n} tokens, {fate}.",
+        length,
+        fate=fate,
+    )
 
 
 def _best(data: Any) -> str:
-    return "the winner" if data.last.done else "the best text so far"
+    return _("the winner") if data.last.done else _("the best text so far")
 
 
 def search_again(data: Any, nodes: Path, step: int, token: int) -> None:
@@ -117,16 +126,21 @@ def draw_inserted(data: Any, force: forks.Forced) -> None:
     """Draw the tokens that the visitor put in, and the way back from them."""
     if not force:
         return
-    tree, steps = data.last.tree, [step for step, _ in force]
+    tree, steps = data.last.tree, [step for step, token in force]
     put = [tree.nodes[place].token for place in tree.path(tree.best) if tree.nodes[place].step in steps]
-    where = (
-        "begin with"
-        if steps == list(range(len(steps)))
-        else f"have, at token {', '.join(str(step + 1) for step in steps)},"
-    )
+    text = pictures.tail("".join(put), 60)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(width="stretch"):
             st.text(
-                f"All texts of this search {where} “{pictures.tail(''.join(put), 60)}”: the last of it was put in by you."
+                _(
+                    "All texts of this search begin with “{text}”: the last of it was put in by you.",
+                    text=text,
+                )
+                if steps == list(range(len(steps)))
+                else _(
+                    "All texts of this search have, at token {steps}, “{text}”: the last of it was put in by you.",
+                    steps=", ".join(str(step + 1) for step in steps),
+                    text=text,
+                )
             )
-        st.button("Search freely", key="decode.force.none", on_click=forks.forget)
+        st.button(_("Search freely"), key="decode.force.none", on_click=forks.forget)

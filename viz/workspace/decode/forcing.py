@@ -13,6 +13,7 @@ from core.model import Model
 from viz.instruments import timeline
 from viz.instruments.timeline.timeline import Moment
 from viz.labels import visible
+from viz.languages import _
 from viz.shell import state
 from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.shared import model_run
@@ -29,7 +30,7 @@ def show(model: Model, text: str) -> None:
     """Draw the box for the right words, both runs as text, and both as a table."""
     text = model_run.readable_part(model, text, runs=8)  # both texts are read, and one is written anew
     reads = model.spec.has_source
-    label = "What should be written" if reads else "How the text really goes on"
+    label = _("What should be written") if reads else _("How the text really goes on")
     target = controls.text(
         label, "target" if reads else "decode.goes", RIGHT.get(text) or _opening(model, text)
     )
@@ -42,19 +43,22 @@ def show(model: Model, text: str) -> None:
     left, right = st.columns(2, gap="large") if state.presenting() else (st.container(), st.container())
     with left:
         st.markdown(
-            "**Training: the right words are given, whatever the model would have written** (teacher forcing)"
+            _(
+                "**Training: the right words are given, whatever the model would have written** (teacher forcing)"
+            )
         )
         timeline(_moments(found.forced), prompt=given, key="decode.forced")
     with right:
-        st.markdown("**Inference: the model reads its own words**")
+        st.markdown(_("**Inference: the model reads its own words**"))
         timeline(_moments(found.free), prompt=given, key="decode.free")
     page_parts.summary(_sentence(model, found))
-    with page_parts.fold("Position by position", "decode.places") as opened:
+    with page_parts.fold(_("Position by position"), "decode.places") as opened:
         if opened.open:
             page_parts.dataframe(_table(found), hide_index=True, key="decode.forcing.table")
     st.caption(
-        "In training all positions are computed in one pass: the input is the right text shifted by one position, START before it, and the causal mask hides what "
-        "comes later. At inference there is no right text, so each word waits for the one before it."
+        _(
+            "In training all positions are computed in one pass: the input is the right text shifted by one position, START before it, and the causal mask hides what comes later. At inference there is no right text, so each word waits for the one before it."
+        )
     )
 
 
@@ -70,32 +74,42 @@ def _moments(places: Sequence[Position]) -> list[Moment]:
             min(1.0, place.p),
             place.loss / np.log(2),
             None,
-            "" if place.right else f"its first choice is {visible(place.best)}",
+            "" if place.right else _("its first choice is {token}", token=visible(place.best)),
         )
         for place in places
     ]
 
 
 def _sentence(model: Model, forcing: Forcing) -> str:
-    said = f"With the right words given, the cross-entropy loss of {model.name} is {forcing.loss / np.log(2):.3f} bits per token: what training minimises. "
+    loss = _(
+        "With the right words given, the cross-entropy loss of {model} is {bits:.3f} bits per token: what training minimises.",
+        model=model.name,
+        bits=forcing.loss / np.log(2),
+    )
     if forcing.first_difference is None:
-        said += "At inference it writes the same. "
+        free_run = _("At inference it writes the same.")
     else:
         free = (
             forcing.free[forcing.first_difference].next
             if forcing.first_difference < len(forcing.free)
-            else "nothing"
+            else _("nothing")
         )
         forced = (
             forcing.forced[forcing.first_difference].next
             if forcing.first_difference < len(forcing.forced)
-            else "nothing"
+            else _("nothing")
         )
-        said += f"At inference it diverges at position {forcing.first_difference + 1}: it writes “{visible(free)}” where “{visible(forced)}” was wanted. "
-    return (
-        said
-        + f"One pass over all positions and one step after the other give the same logits: they differ by {forcing.difference:.0e} at most."
+        free_run = _(
+            "At inference it diverges at position {n}: it writes “{token}” where “{wanted}” was wanted.",
+            n=forcing.first_difference + 1,
+            token=visible(free),
+            wanted=visible(forced),
+        )
+    same = _(
+        "One pass over all positions and one step after the other give the same logits: they differ by {difference:.0e} at most.",
+        difference=forcing.difference,
     )
+    return f"{loss} {free_run} {same}"
 
 
 def _table(forcing: Forcing) -> pd.DataFrame:
@@ -118,14 +132,14 @@ def _table(forcing: Forcing) -> pd.DataFrame:
     return pd.DataFrame(
         rows,
         columns=[
-            "place",
-            "given: reads",
-            "wanted",
-            "probability",
+            _("place"),
+            _("given: reads"),
+            _("wanted"),
+            _("probability"),
             "-ln p",
-            "first choice",
-            "free: reads",
-            "writes",
-            "its probability",
+            _("first choice"),
+            _("free: reads"),
+            _("writes"),
+            _("its probability"),
         ],
     )

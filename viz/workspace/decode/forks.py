@@ -15,6 +15,8 @@ import streamlit as st
 from core.decoding import Step
 from core.decoding.record import decode_force, encode_force
 from viz.instruments.tree.tree import Branch as Twig
+from viz.languages import _, mark
+from viz.number_text import number
 from viz.shell import state
 
 Forced = tuple[tuple[int, int], ...]
@@ -22,10 +24,10 @@ MOST_BRANCHES = 24
 OTHER = "decode.with"
 _VISITED = "decode.seen"
 REASONS = {
-    "forced": "put in by you",
-    "draw": "drawn",
-    "argmax": "the most probable",
-    "rule": "always written first",
+    "forced": mark("put in by you"),
+    "draw": mark("drawn"),
+    "argmax": mark("the most probable"),
+    "rule": mark("always written first"),
 }
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,2}")
 
@@ -56,10 +58,12 @@ def parsed(raw: str) -> Branch:
     >>> parsed("3:512.7:18@12").force
     ((3, 512), (7, 18))
     """
-    force, _, n = raw.partition("@")
+    force, _at, n = raw.partition("@")
     if not _NUMBER.fullmatch(n):
         raise state.Unusable(
-            "A branch is step:token for each token that was put in, then @ and the number of steps: 3:512@9."
+            _(
+                "A branch is step:token for each token that was put in, then @ and the number of steps: 3:512@9."
+            )
         )
     return Branch(decode_force(force), int(n))
 
@@ -87,8 +91,8 @@ def other(n_vocab: int) -> Branch | None:
 
 
 def _check_tokens(forced: Forced, n_vocab: int) -> Forced:
-    if any(token >= n_vocab for _, token in forced):
-        raise state.Unusable(f"This model has {n_vocab:,} tokens, counted from 0.")
+    if any(token >= n_vocab for step, token in forced):
+        raise state.Unusable(_("This model has {n:,} tokens, counted from 0.", n=n_vocab))
     return forced
 
 
@@ -167,11 +171,11 @@ def twigs_of(places: Sequence[TreeNode], now: tuple[int, ...]) -> list[Twig]:
         total.append(step.logprob + (total[place.parent] if place.parent >= 0 else 0.0))
         here = len(step.ids) <= len(now) and now[: len(step.ids)] == step.ids
         state = "now" if step.ids == now else "best" if here else "open"
-        why = REASONS.get(step.chosen_by, step.chosen_by)
-        says = (
-            f"{why}, {step.surprise:.2f} bits of surprisal; after the prompt ln p = {total[-1]:.2f}".replace(
-                "= -", "= \u2212"
-            )
+        says = _(
+            "{reason}, {bits:.2f} bits of surprisal; after the prompt ln p = {sum}",
+            reason=_(REASONS.get(step.chosen_by, step.chosen_by)),
+            bits=step.surprise,
+            sum=number(total[-1]),
         )
         found.append(
             Twig(

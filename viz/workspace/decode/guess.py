@@ -14,6 +14,7 @@ from viz.course.shared.guessing import Played, Round, played, score_sentence
 from viz.instruments import candidates
 from viz.instruments.candidates.candidates import Bar
 from viz.labels import literal, percent, visible
+from viz.languages import _, mark
 from viz.shell import notices, state
 from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.decode.choices import choices
@@ -21,13 +22,15 @@ from viz.workspace.decode.choices import choices
 MOST = 60
 LISTED = 8
 _BOX, _PENDING = "decode.guess.box", "decode.guess.pending"
-GOES_ON = ("the model's word", "my word")
+GOES_ON = (mark("the model's word"), mark("my word"))
 
 
 def show(model: Model, text: str) -> None:
     """Draw the text so far, a box for the guess; below it the value of the last guess and the score."""
     guesses = state.read("decode.guesses", (), _words)
-    mine = controls.segmented("The text goes on with", GOES_ON, "decode.goes_on", GOES_ON[0]) == GOES_ON[1]
+    mine = (
+        controls.segmented(_("The text goes on with"), GOES_ON, "decode.goes_on", GOES_ON[0], _) == GOES_ON[1]
+    )
     if (pending := st.session_state.pop(_PENDING, None)) is not None:
         guesses = _add_guess(model, text, guesses, pending, mine)
     history, before, now = _history(model, text, guesses, mine)
@@ -39,44 +42,68 @@ def show(model: Model, text: str) -> None:
         )
     if read.tokens < read.total:
         st.caption(
-            f"The text has {read.total:,} tokens. {model.name} reads the last {read.tokens:,} here, so that it answers in a moment."
+            _(
+                "The text has {total:,} tokens. {model} reads the last {n:,} here, so that it answers in a moment.",
+                total=read.total,
+                model=model.name,
+                n=read.tokens,
+            )
         )
     if len(guesses) < MOST:
         _picks(model, now)
         st.text_input(
-            "Which word comes next?",
+            _("Which word comes next?"),
             key=_BOX,
             on_change=_store,
-            placeholder="Pick one above, or type a word and press Enter",
+            placeholder=_("Pick one above, or type a word and press Enter"),
         )
     else:
-        st.text(f"This game ends after {MOST} words.")
+        st.text(_("This game ends after {n} words.", n=MOST))
     if not history:
         st.caption(
-            "After your guess you see the probability that the model gives your word, and the word that it ranks first."
+            _(
+                "After your guess you see the probability that the model gives your word, and the word that it ranks first."
+            )
         )
         return
     last = history[-1]
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.markdown(
-            f"**You guessed {literal(visible(last.guess.text))}: {percent(last.guess.p)}, {last.guess.bits:.1f} bits**"
+            _(
+                "**You guessed {word}: {share}, {bits:.1f} bits**",
+                word=literal(visible(last.guess.text)),
+                share=percent(last.guess.p),
+                bits=last.guess.bits,
+            )
         )
-        same = (
-            "the same word"
+        st.markdown(
+            _("{model} would have taken the same word.", model=literal(model.name))
             if last.guess.ids == last.model_guess.ids
-            else f"“{literal(visible(last.model_guess.text))}”, {percent(last.model_guess.p)}, {last.model_guess.bits:.1f} bits"
+            else _(
+                "{model} would have taken “{word}”, {share}, {bits:.1f} bits.",
+                model=literal(model.name),
+                word=literal(visible(last.model_guess.text)),
+                share=percent(last.model_guess.p),
+                bits=last.model_guess.bits,
+            )
         )
-        st.markdown(f"{literal(model.name)} would have taken {same}.")
         pieces = " · ".join(
             f"{visible(piece).replace('·', ' ')} {percent(float(p))}"
             for piece, p in zip(last.guess.pieces, np.exp(last.guess.logprobs), strict=True)
         )
-        ends = f"; that the word ends there: {percent(last.guess.closes)}" if last.guess.closes < 1 else ""
-        st.text(f"In tokens: {pieces}{ends}.")
+        st.text(
+            _(
+                "In tokens: {pieces}; that the word ends there: {share}.",
+                pieces=pieces,
+                share=percent(last.guess.closes),
+            )
+            if last.guess.closes < 1
+            else _("In tokens: {pieces}.", pieces=pieces)
+        )
         page_parts.summary(score_sentence(history))
         st.button(
-            "Play again",
+            _("Play again"),
             icon=":material/restart_alt:",
             on_click=lambda: state.write(**{"decode.guesses": None}),
         )
@@ -107,7 +134,7 @@ def _pick(word: str) -> None:
 def _words(raw: str) -> tuple[str, ...]:
     found = tuple(raw.split(" "))
     if len(found) > MOST or not all(found):
-        raise state.Unusable(f"The guesses are words with one space between them, at most {MOST}.")
+        raise state.Unusable(_("The guesses are words with one space between them, at most {n}.", n=MOST))
     return found
 
 
@@ -161,12 +188,12 @@ def _expected(model: Model, before: str, last: Played) -> None:
         ("decode.likeliest", model.name, before), likeliest, cost=len(before) / 4 + 50
     )
     own = last.model_guess.ids[0]
-    rest = max(0.0, 1 - sum(p for _, _, p in found))
+    rest = max(0.0, 1 - sum(each[2] for each in found))
     candidates(
         [Bar(index, token, p, p) for index, token, p in found],
-        taken_id=own if own in {index for index, _, _ in found} else found[0][0],
+        taken_id=own if own in {each[0] for each in found} else found[0][0],
         others=(last.model_guess.n_vocab - len(found), rest, rest),
         key="decode.guess.bars",
-        title="What the model expected",
+        title=_("What the model expected"),
         step=0,
     )

@@ -15,6 +15,7 @@ from viz.instruments.candidates.candidates import requested_token
 from viz.instruments.kit import origin
 from viz.instruments.timeline.timeline import chosen_step
 from viz.instruments.tree.tree import chosen_node, compared_node
+from viz.languages import _
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
 from viz.shell.selection import Selection
@@ -164,9 +165,9 @@ def _everything(params: Params, data: Data, now: forks.Branch) -> None:
     tree(
         forks.twigs_of(places, data.last.ids),
         key=TREE,
-        title="Everything tried",
+        title=_("Everything tried"),
         on_node=back,
-        means={"best": "the branch in view", "open": "tried before", "score": "sum of ln p"},
+        means={"best": _("the branch in view"), "open": _("tried before"), "score": _("sum of ln p")},
         root=given,
         marks=marks,
         on_second=against,

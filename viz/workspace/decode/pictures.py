@@ -17,6 +17,7 @@ from viz.instruments.candidates.candidates import Bar, SampledNumber, Way
 from viz.instruments.kit import origin
 from viz.instruments.timeline.timeline import Moment
 from viz.labels import literal, percent, query_and_key, visible
+from viz.languages import _, mark, ngettext
 from viz.number_text import whole_from
 from viz.shell import state
 from viz.widgets.input_hints import is_shipped
@@ -26,18 +27,27 @@ from viz.workspace.shared import one_vector
 ROWS, IN_A_ROOM = 10, 5
 """Candidates that are listed; in present mode fewer, so that the page fits its window."""
 CANDIDATES, TIMELINE = "decode.candidates", "decode.timeline"
-REASONS = {"forced": "put in by you", "draw": "drawn", "rule": "always written first"}
-ONE = replace(WRITING, spreads=WRITING.spreads.replace("words", "tokens"))
+REASONS = {"forced": mark("put in by you"), "draw": mark("drawn"), "rule": mark("always written first")}
+ONE = replace(
+    WRITING,
+    spreads=mark(
+        "Writing {word}, this head spreads its attention: 90% of it falls on {count} tokens, most on {key} ({percent})."
+    ),
+)
 MANY = Sentences(
-    **{
-        name: text.replace("this head gives", "the heads, on average, give")
-        .replace("this head spreads", "the heads, on average, spread")
-        .replace("its attention", "their attention")
-        .replace("for this head", "for all heads")
-        .replace("this head may", "the heads may")
-        .replace("no row of this head", "no row")
-        for name, text in vars(ONE).items()
-    }
+    looks=mark("Writing {word}, the heads, on average, give {percent} of their attention to {key}."),
+    two=mark(
+        "Writing {word}, the heads, on average, give {percent} of their attention to {key} and {percent2} to {key2}."
+    ),
+    spreads=mark(
+        "Writing {word}, the heads, on average, spread their attention: 90% of it falls on {count} tokens, most on {key} ({percent})."
+    ),
+    itself=mark(
+        "Writing {word}, the heads, on average, give {percent} of their attention to the position of {word} itself."
+    ),
+    only=mark("Writing {word}, the heads may attend to {key} only: {percent}."),
+    shut=mark("Writing {word}, every key is masked for all heads."),
+    unwritten=mark("{word} is given, not written: no row writes it."),
 )
 
 
@@ -63,11 +73,11 @@ def show(
         if data.kind is None:
             _unlooking(data)
         else:
-            st.markdown(f"**Where {literal(data.model.name)} looked**")
+            st.markdown(_("**Where {model} looked**", model=literal(data.model.name)))
             _alignment(data, head) if data.across else _flowing(data, head)
         place = st.container()
     with right:
-        candidates(**bars(data.last), key=CANDIDATES, title="What could come next", on_ask=on_ask)
+        candidates(**bars(data.last), key=CANDIDATES, title=_("What could come next"), on_ask=on_ask)
     with place:  # last: measuring the heads takes a moment the first time
         below()
 
@@ -144,10 +154,13 @@ def _alignment(data: Any, head: tuple[int, int]) -> None:
 
 def _unlooking(data: Any) -> None:
     """Draw the text of a translator without attention, and that there is nothing to look at."""
-    st.markdown(f"**What {literal(data.model.name)} has written**")
+    st.markdown(_("**What {model} has written**", model=literal(data.model.name)))
     one_vector.show(data.window.text, data.last.text)
     st.text(
-        f"{data.model.name} reads the whole sentence into one vector before it writes: there is nothing to look back at."
+        _(
+            "{model} reads the whole sentence into one vector before it writes: there is nothing to look back at.",
+            model=data.model.name,
+        )
     )
 
 
@@ -185,7 +198,11 @@ def moments(steps: Sequence[Step]) -> list[Moment]:
     """Return the steps as the timeline shows them."""
     return [
         Moment(
-            s.token, float(np.exp(s.logprob)), s.surprise, s.entropy / np.log(2), REASONS.get(s.chosen_by, "")
+            s.token,
+            float(np.exp(s.logprob)),
+            s.surprise,
+            s.entropy / np.log(2),
+            _(REASONS.get(s.chosen_by, "")),
         )
         for s in steps
     ]
@@ -203,33 +220,56 @@ def sentence(data: Any) -> str:
     before = (
         data.steps[-2].text if len(data.steps) > 1 else "" if data.model.spec.has_source else data.window.text
     )
-    where = f"After “{tail(before)}”" if before else "At the start"
-    token = "the end of the text" if step.ends else f"“{bare(step.token)}”"
-    effective = float(np.exp(step.entropy))
-    about = whole_from(effective, 9.95, ".1f")
-    hesitates = f"the perplexity of this step is about {about} (entropy {step.entropy / np.log(2):.2f} bits)"
-    if effective < 1.05:
-        hesitates = f"the entropy is almost 0: {step.entropy / np.log(2):.2f} bits"
-    said = f"{where}, {data.model.name} gives {token} {percent(step.chosen_candidate.before)}; {hesitates}."
-    if step.draw:
-        took = f"The random number {step.draw.u:.3f} fell into its part of the bar, {step.draw.low:.3f} to {step.draw.high:.3f}"
-        changed = (
-            ""
-            if abs(step.chosen_candidate.after - step.chosen_candidate.before) < 5e-4
-            else f" ({percent(step.chosen_candidate.after)} after the filters)"
-        )
-        said += f" {took}{changed}."
-    if step.pending:
-        said += f" {len(step.pending)} byte{'s' * (len(step.pending) > 1)} of a character wait for the rest of it."
-    ends = {
-        "end": "The model ended its text here.",
-        "context": f"{data.model.name} can read no more tokens.",
-        "limit": f"This page stops after {len(data.steps)} tokens.",
+    values = {
+        "before": tail(before),
+        "model": data.model.name,
+        "token": _("the end of the text") if step.ends else _("“{token}”", token=bare(step.token)),
+        "share": percent(step.chosen_candidate.before),
     }
-    loop = find_loop([each.token for each in data.steps])
-    return " ".join(
-        filter(None, (said, f"It {loop.phrase}." if loop else "", ends.get(step.reason, ""), _erred(data)))
+    gives = (
+        _("After “{before}”, {model} gives {token} {share}", **values)
+        if before
+        else _("At the start, {model} gives {token} {share}", **values)
     )
+    effective, bits = float(np.exp(step.entropy)), step.entropy / np.log(2)
+    said = [
+        _("{gives}; the entropy is almost 0: {bits:.2f} bits.", gives=gives, bits=bits)
+        if effective < 1.05
+        else _(
+            "{gives}; the perplexity of this step is about {perplexity} (entropy {bits:.2f} bits).",
+            gives=gives,
+            perplexity=whole_from(effective, 9.95, ".1f"),
+            bits=bits,
+        )
+    ]
+    if step.draw:
+        lot = {"u": step.draw.u, "low": step.draw.low, "high": step.draw.high}
+        said.append(
+            _("The random number {u:.3f} fell into its part of the bar, {low:.3f} to {high:.3f}.", **lot)
+            if abs(step.chosen_candidate.after - step.chosen_candidate.before) < 5e-4
+            else _(
+                "The random number {u:.3f} fell into its part of the bar, {low:.3f} to {high:.3f} ({share} after the filters).",
+                share=percent(step.chosen_candidate.after),
+                **lot,
+            )
+        )
+    if step.pending:
+        said.append(
+            ngettext(
+                "{n} byte of a character wait for the rest of it.",
+                "{n} bytes of a character wait for the rest of it.",
+                len(step.pending),
+            )
+        )
+    if loop := find_loop([each.token for each in data.steps]):
+        unit = " ".join("".join(loop.unit).split()) or _("a line break")
+        said.append(_("It repeats “{unit}” {n} times in a row.", unit=unit, n=loop.times))
+    ends = {
+        "end": _("The model ended its text here."),
+        "context": _("{model} can read no more tokens.", model=data.model.name),
+        "limit": _("This page stops after {n} tokens.", n=len(data.steps)),
+    }
+    return " ".join(filter(None, (*said, ends.get(step.reason, ""), _erred(data))))
 
 
 def _erred(data: Any) -> str:
@@ -240,7 +280,7 @@ def _erred(data: Any) -> str:
         if greedy and data.last.reason == "end" and data.model.spec.has_source and is_shipped(data.model.name)
         else None
     )
-    return f"A telling error: {found.summary}" if found and not found.passed else ""
+    return _("A telling error: {summary}", summary=found.summary) if found and not found.passed else ""
 
 
 def tail(text: str, letters: int = 28) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.decoding import Step
+from viz.languages import _
 from viz.shell import state
 from viz.widgets import controls
 
@@ -54,7 +55,7 @@ def buttons(n: int, last: Step, ticking: float | None) -> None:
     if (pace() if playing() else None) != ticking:
         st.rerun()
     st.button(
-        "Next token",
+        _("Next token"),
         icon=":material/arrow_forward:",
         type="primary",
         shortcut="Right",
@@ -64,7 +65,7 @@ def buttons(n: int, last: Step, ticking: float | None) -> None:
         args=(n + 1,),
     )
     st.button(
-        "Back",
+        _("Back"),
         icon=":material/arrow_back:",
         shortcut="Left",
         key="decode.back",
@@ -73,13 +74,13 @@ def buttons(n: int, last: Step, ticking: float | None) -> None:
         args=(n - 1,),
     )
     if playing():  # two buttons, not one with two names: as one, a Stop was once taken for a Play in a test
-        st.button("Stop", icon=":material/stop:", shortcut="P", key="decode.stop", on_click=go, args=(n,))
+        st.button(_("Stop"), icon=":material/stop:", shortcut="P", key="decode.stop", on_click=go, args=(n,))
         controls.segmented(
-            "Speed", list(SPEEDS), "decode.speed", USUAL, lambda n: f"{n} a second", quiet=True
+            _("Speed"), list(SPEEDS), "decode.speed", USUAL, lambda n: _("{n} a second", n=n), quiet=True
         )
     else:
         st.button(
-            "Play",
+            _("Play"),
             icon=":material/play_arrow:",
             shortcut="P",
             key="decode.play",
@@ -88,7 +89,7 @@ def buttons(n: int, last: Step, ticking: float | None) -> None:
             args=(n,),
         )
     st.button(
-        "First",
+        _("First"),
         icon=":material/first_page:",
         shortcut="Home",
         key="decode.first",
@@ -97,7 +98,7 @@ def buttons(n: int, last: Step, ticking: float | None) -> None:
         args=(1,),
     )
     st.button(
-        "Last",
+        _("Last"),
         icon=":material/last_page:",
         shortcut="End",
         key="decode.last",

@@ -11,13 +11,13 @@ from viz.course.shared.prompts import FORMS, QUESTIONS, TEMPLATES, Answer, answe
 from viz.instruments import candidates
 from viz.instruments.candidates.candidates import Bar
 from viz.labels import percent, visible
+from viz.languages import _, mark
 from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.decode.pictures import tail
 from viz.workspace.shared.toy_models import KIND
 
-HONEST = (
-    "The model writes nothing here: the bars compare the probability of the right answer with that of wrong ones. "
-    "The shares are among these candidates only."
+HONEST = mark(
+    "The model writes nothing here: the bars compare the probability of the right answer with that of wrong ones. The shares are among these candidates only."
 )
 EXAMPLES = {
     "classification": {"text": "The soup was cold and the bread was old."},
@@ -34,7 +34,7 @@ def show(model: Model, text: str) -> None:
         _toy(model, text)
     else:
         _task(model)
-    with page_parts.fold("The input of GPT-1: rows with special tokens", "decode.prompts.rows") as opened:
+    with page_parts.fold(_("The input of GPT-1: rows with special tokens"), "decode.prompts.rows") as opened:
         if opened.open:
             _rows(model)
 
@@ -43,11 +43,19 @@ def _task(model: Model) -> None:
     titles = [
         f"{TEMPLATES[task.template].title}: {tail(task.prompt.splitlines()[-1], 56)}" for task in QUESTIONS
     ]
-    number = titles.index(controls.select("A task", titles, "decode.task", titles[0]))
+    number = titles.index(
+        controls.select(
+            _("A task"),
+            titles,
+            "decode.task",
+            titles[0],
+            lambda title: ": ".join((_(title.partition(": ")[0]), title.partition(": ")[2])),
+        )
+    )
     task = QUESTIONS[number]
-    prompt = st.text_area("The prompt", task.prompt, key=f"decode.prompt.{number}")
+    prompt = st.text_area(_("The prompt"), task.prompt, key=f"decode.prompt.{number}")
     box = st.text_input(
-        "Candidates, a bar between them; the right one first",
+        _("Candidates, a bar between them; the right one first"),
         " |".join(task.candidates),
         key=f"decode.answers.{number}",
     )
@@ -62,16 +70,31 @@ def _task(model: Model) -> None:
         [Bar(i, found[i].text, found[i].share, found[i].share) for i in order],
         taken_id=order[0],
         key="decode.prompts.bars",
-        title="Shares of the candidates",
+        title=_("Shares of the candidates"),
     )
     right = found[0]
-    verdict = "comes first" if right.place == 1 else f"comes in place {right.place} of {len(found)}"
+    values = {
+        "answer": right.text.strip(),
+        "share": percent(right.share),
+        "rank": right.rank,
+        "model": model.name,
+        "says": _(TEMPLATES[task.template].says),
+    }
     page_parts.summary(
-        f"The right answer, “{right.text.strip()}”, {verdict} with {percent(right.share)}; its first token has rank {right.rank:,} among all tokens of "
-        f"{model.name}. {TEMPLATES[task.template].says}"
+        _(
+            "The right answer, “{answer}”, comes first with {share}; its first token has rank {rank:,} among all tokens of {model}. {says}",
+            **values,
+        )
+        if right.place == 1
+        else _(
+            "The right answer, “{answer}”, comes in place {place} of {n} with {share}; its first token has rank {rank:,} among all tokens of {model}. {says}",
+            place=right.place,
+            n=len(found),
+            **values,
+        )
     )
-    st.caption(HONEST)
-    with page_parts.fold("Token by token", "decode.prompts.table") as opened:
+    st.caption(_(HONEST))
+    with page_parts.fold(_("Token by token"), "decode.prompts.table") as opened:
         if opened.open:
             table = [
                 (
@@ -88,12 +111,12 @@ def _task(model: Model) -> None:
                 pd.DataFrame(
                     table,
                     columns=[
-                        "candidate",
-                        "tokens",
+                        _("candidate"),
+                        _("tokens"),
                         "ln p",
-                        "ln p per token",
-                        "share",
-                        "rank of its first token",
+                        _("ln p per token"),
+                        _("share"),
+                        _("rank of its first token"),
                     ],
                 ),
                 hide_index=True,
@@ -107,14 +130,20 @@ def _toy(model: Model, text: str) -> None:
         "".join(letter for letter in text.rpartition(":")[2] if letter.isascii() and letter.isalpha())[:8]
         or "hello"
     )
-    st.markdown("**The same weights and the same letters; the word in front chooses what is done**")
+    st.markdown(_("**The same weights and the same letters; the word in front chooses what is done**"))
     for toy in toy_prompts(letters):
         wrote = engine_client.submit(
             ("decode.toy", model.name, toy.prompt),
             lambda toy=toy: _write(model, toy.prompt, len(toy.answer) + 2),
             cost=200,
         )
-        st.text(f"{toy.prompt} → {wrote}  ({'right' if wrote == toy.answer else f'wanted: {toy.answer}'})")
+        st.text(
+            _("{prompt} → {wrote}  (right)", prompt=toy.prompt, wrote=wrote)
+            if wrote == toy.answer
+            else _(
+                "{prompt} → {wrote}  (wanted: {answer})", prompt=toy.prompt, wrote=wrote, answer=toy.answer
+            )
+        )
 
 
 def _write(model: Model, prompt: str, most: int) -> str:
@@ -125,7 +154,7 @@ def _write(model: Model, prompt: str, most: int) -> str:
 
 def _rows(model: Model) -> None:
     for name, form in FORMS.items():
-        st.markdown(f"**{form.title}** ({name})")
+        st.markdown(f"**{_(form.title)}** ({_(name)})")
         for row in rows(model, form, EXAMPLES[name], CHOICES if "answer" in form.fields else ()):
             st.text(" ".join(visible(token) for token in row.tokens))
-        st.caption(form.head)
+        st.caption(_(form.head))

@@ -15,18 +15,19 @@ from core.analysis.arithmetic.digits import parse_number
 from core.decoding.choose import Candidate, Choice
 from core.decoding.filters import Filter, NotAllowed
 from core.decoding.step import Step
+from viz.languages import ENGLISH, _, mark, using
 from viz.number_text import number, ordinal
 
 FEWEST, MOST = 3, 10
 """Decimals of a score: as few as give the probability that is shown."""
 DIGITS = 3
 """Significant digits of a probability."""
-NEVER = "its configuration says that the model never writes it"
-UNSEEN = "it does not stand in the text"
+NEVER = mark("its configuration says that the model never writes it")
+UNSEEN = mark("it does not stand in the text")
 NAMES = {
-    "not_allowed": "not allowed",
-    "repetition_penalty": "repetition penalty",
-    "temperature": "temperature",
+    "not_allowed": mark("not allowed"),
+    "repetition_penalty": mark("repetition penalty"),
+    "temperature": mark("temperature"),
     "top_k": "top-k",
     "top_p": "top-p",
     "min_p": "min-p",
@@ -58,7 +59,7 @@ def title(step: Filter) -> str:
     >>> title(TopK(40))
     'top-k 40'
     """
-    name = NAMES.get(step.name, step.name)
+    name = _(NAMES.get(step.name, step.name))
     return name if isinstance(step, NotAllowed) else f"{name} {_setting(step):g}"
 
 
@@ -83,8 +84,8 @@ def _stages(
     candidate: Candidate, filters: Sequence[Filter], log_sum: float, n_candidates: int, decimals: int
 ) -> tuple[tuple[Stage, ...], bool]:
     """Return the stages with so many decimals, and whether they end in the probability that the candidate has."""
-    now = number(candidate.logit, decimals)
-    found = [Stage("logit z", "", now)]
+    now = _number(candidate.logit, decimals)
+    found = [Stage(_("logit z"), "", now)]
     for place, each in enumerate(filters):
         put, now = _PUT[each.name](each, now, candidate.measures[place], decimals)
         found.append(Stage(title(each), put, now))
@@ -97,8 +98,8 @@ def _stages(
         power(log_sum, decimals + 1),
         probability(x - log_sum),
     )
-    found.append(Stage("e to the x", f"e^{{{now}}}", above))
-    found.append(Stage(f"part of the sum over {n_candidates:,}", f"{above} / {whole}", p))
+    found.append(Stage(_("e to the x"), f"e^{{{now}}}", above))
+    found.append(Stage(_("part of the sum over {n:,}", n=n_candidates), f"{above} / {whole}", p))
     return tuple(found), abs(math.exp(logarithm(above) - logarithm(whole)) - value(p)) <= _half(p)
 
 
@@ -106,40 +107,44 @@ def _stages(
 
 
 def _allowed(each: Filter, now: str, shut: float, decimals: int) -> tuple[str, str]:
-    return (NEVER, "cut") if shut else ("", now)
+    return (_(NEVER), "cut") if shut else ("", now)
 
 
 def _penalised(each: Filter, now: str, stands: float, decimals: int) -> tuple[str, str]:
     if not stands:
-        return UNSEEN, now
+        return _(UNSEEN), now
     by, up = f"{_setting(each):g}", parse_number(now) > 0
-    return f"{now} {'/' if up else '·'} {by}", number(
+    return f"{now} {'/' if up else '·'} {by}", _number(
         parse_number(now) / float(by) if up else parse_number(now) * float(by), decimals
     )
 
 
 def _cooled(each: Filter, now: str, largest: float, decimals: int) -> tuple[str, str]:
-    top, by = number(largest, decimals), f"{_setting(each):g}"
+    top, by = _number(largest, decimals), f"{_setting(each):g}"
     off = f"− {top}" if largest >= 0 else f"+ {top.removeprefix('−')}"
-    return f"({now} {off}) / {by}", number((parse_number(now) - parse_number(top)) / float(by), decimals)
+    return f"({now} {off}) / {by}", _number((parse_number(now) - parse_number(top)) / float(by), decimals)
 
 
 def _ranked(each: Filter, now: str, rank: float, decimals: int) -> tuple[str, str]:
-    return f"it is {ordinal(int(rank))}", now if rank <= _setting(each) else "cut"
+    return _("it is {rank}", rank=ordinal(int(rank))), now if rank <= _setting(each) else "cut"
 
 
 def _covered(each: Filter, now: str, before: float, decimals: int) -> tuple[str, str]:
     p = _setting(each)
     if before == 0:
-        return "it is the most probable", now
-    return f"those before it have {_on_its_side(before, p)} together", now if before < p else "cut"
+        return _("it is the most probable"), now
+    return _(
+        "those before it have {share} together", share=_on_its_side(before, p)
+    ), now if before < p else "cut"
 
 
 def _compared(each: Filter, now: str, part: float, decimals: int) -> tuple[str, str]:
     p = _setting(each)
     if part == 1:
-        return "it is the most probable", now
-    return f"it has {_on_its_side(part, p)} of the most probable one's", "cut" if part < p else now
+        return _("it is the most probable"), now
+    return _(
+        "it has {share} of the most probable one's", share=_on_its_side(part, p)
+    ), "cut" if part < p else now
 
 
 _PUT: dict[str, Callable[[Filter, str, float, int], tuple[str, str]]] = {
@@ -163,16 +168,20 @@ def _rule(candidate: Candidate, filters: Sequence[Filter]) -> str:
 def _line(stages: Sequence[Stage]) -> str:
     """Return the stages one after the other; one that does not change the score is only named."""
     given, *through, power_of, part = stages
-    told, stays, now = [f"logit {given.result}"], [], given.result
+    told, stays, now = [_("logit {value}", value=given.result)], [], given.result
     for stage in through:
-        if stage.result == now and stage.put != UNSEEN:
+        if stage.result == now and stage.put != _(UNSEEN):
             stays.append(stage.name)
             continue
         told, stays = [*told, *_unchanged(stays)], []
         if stage.result == "cut":
-            by = "" if stage.name == NAMES["not_allowed"] else "cut by "
-            return " → ".join([*told, f"{by}{stage.name}: {stage.put}"])
-        told.append(f"{stage.name}: {stage.result if stage.put != UNSEEN else 'not in the text'}")
+            by = (
+                "{name}: {reason}"
+                if stage.name == _(NAMES["not_allowed"])
+                else mark("cut by {name}: {reason}")
+            )
+            return " → ".join([*told, _(by, name=stage.name, reason=stage.put)])
+        told.append(f"{stage.name}: {stage.result if stage.put != _(UNSEEN) else _('not in the text')}")
         now = stage.result
     return " → ".join(
         [*told, *_unchanged(stays), f"{power_of.put} = {power_of.result}", f"{part.put} = {part.result}"]
@@ -180,7 +189,7 @@ def _line(stages: Sequence[Stage]) -> str:
 
 
 def _unchanged(names: Sequence[str]) -> list[str]:
-    return [f"{', '.join(names)}: stays"] if names else []
+    return [_("{names}: stays", names=", ".join(names))] if names else []
 
 
 def _setting(each: Filter) -> float:
@@ -188,6 +197,12 @@ def _setting(each: Filter) -> float:
 
 
 # ------------------------------------------------------------------------------------------------ numbers
+
+
+def _number(value: float, places: int) -> str:
+    """Return a number in the marks of English, since it is read again to calculate with."""
+    with using(ENGLISH.code):
+        return number(value, places)
 
 
 def power(x: float, digits: int) -> str:
@@ -200,8 +215,8 @@ def power(x: float, digits: int) -> str:
         return "0"
     tens = math.floor(x / math.log(10))
     if -4 <= tens < 6:
-        return number(math.exp(x), max(digits - 1 - tens, 0))
-    return f"{number(10 ** (x / math.log(10) - tens), digits - 1)}·10^{{{number(tens, 0)}}}"
+        return _number(math.exp(x), max(digits - 1 - tens, 0))
+    return f"{_number(10 ** (x / math.log(10) - tens), digits - 1)}·10^{{{_number(tens, 0)}}}"
 
 
 def probability(logprob: float) -> str:
@@ -214,7 +229,7 @@ def probability(logprob: float) -> str:
     for decimals in range(DIGITS, 13):
         if logprob >= 0 or value(text) < 1:
             break
-        text = number(math.exp(logprob), decimals)
+        text = _number(math.exp(logprob), decimals)
     return text
 
 
@@ -251,6 +266,6 @@ def _half(text: str) -> float:
 def _on_its_side(amount: float, limit: float) -> str:
     """Return a number in as few decimals as leave it on its side of the limit."""
     decimals = FEWEST
-    while (parse_number(number(amount, decimals)) < limit) != (amount < limit) and decimals < 12:
+    while (parse_number(_number(amount, decimals)) < limit) != (amount < limit) and decimals < 12:
         decimals += 1
-    return number(amount, decimals)
+    return _number(amount, decimals)
