@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from viz.languages import _, mark
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, pills, seed_input, segmented, slider, url_only
 
 DRAWS = (1, 10, 50, 200, 1000, 5000)
 REWARDS = {
-    "brighter": (1.0, 1.0, 1.0),
-    "redder": (1.0, -0.5, -0.5),
-    "greener": (-0.5, 1.0, -0.5),
-    "bluer": (-0.5, -0.5, 1.0),
+    mark("brighter"): (1.0, 1.0, 1.0),
+    mark("redder"): (1.0, -0.5, -0.5),
+    mark("greener"): (-0.5, 1.0, -0.5),
+    mark("bluer"): (-0.5, -0.5, 1.0),
 }
 
 
@@ -23,5 +24,5 @@ class Params(Knobs):
     asks: int = knob(13, url_only(state.whole_number(0, 23)))
     beta: int = knob(30, slider("Inverse temperature β (0: uniform; 100: almost one patch)", 0, 100))
     draws: int = knob(200, segmented("Draws", DRAWS, lambda n: f"{n:,}", width=1))
-    wanted: str = knob("brighter", pills("What should be read", tuple(REWARDS), width=1))
+    wanted: str = knob("brighter", pills("What should be read", tuple(REWARDS), _, width=1))
     draw: int = knob(0, seed_input())
