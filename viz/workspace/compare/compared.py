@@ -17,6 +17,7 @@ from core.run import Run
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import visible
+from viz.languages import _
 from viz.widgets.pins import View
 from viz.workspace.shared import head_pills
 
@@ -73,7 +74,7 @@ class Pane:
             return self.view.model
         head = self.view.head
         habit = (
-            f", {self.heads[self.view.kind].label(self.view.layer, head)}" if isinstance(head, int) else ""
+            f", {_(self.heads[self.view.kind].label(self.view.layer, head))}" if isinstance(head, int) else ""
         )
         return f"{self.view}{habit}"
 
@@ -124,11 +125,6 @@ class Compared:
             cells & shared,
             compare_patterns(self.weights[a], self.weights[b], cells),
         )
-
-    @property
-    def places(self) -> str:
-        """Return the name of rows and columns."""
-        return "patches" if self.panes[0].is_picture else "words"
 
     def lone(self, *panes: int) -> tuple[list[int], list[int]]:
         """Return the rows and columns whose word one of these panes lacks."""

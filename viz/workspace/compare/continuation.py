@@ -7,6 +7,7 @@ from typing import Any
 
 from core.decoding import Beam, Greedy, Sample, Strategy, decode
 from core.errors import InputError
+from viz.languages import _
 from viz.widgets import engine_client
 from viz.widgets.pins import View
 from viz.workspace.shared.model_run import open_model
@@ -42,9 +43,9 @@ def strategy_of(text: str) -> Strategy:
         }
         return Sample(**chosen)
     raise InputError(
-        "The way in which this text was written on cannot be read.",
-        "It is greedy, lot with t= k= p= m= r= seed=, or beam and a width.",
-        "Pin it again in Decode.",
+        _("The way in which this text was written on cannot be read."),
+        _("It is greedy, lot with t= k= p= m= r= seed=, or beam and a width."),
+        _("Pin it again in Decode."),
     )
 
 
@@ -56,10 +57,12 @@ def strategy_in_words(text: str) -> str:
     """
     how = strategy_of(text)
     if isinstance(how, Beam):
-        return f"a beam of width {how.width}"
-    return (
-        f"sampled (temperature {how.temperature:g}, seed {how.seed})" if isinstance(how, Sample) else "greedy"
-    )
+        return _("a beam of width {width}", width=how.width)
+    if isinstance(how, Sample):
+        return _(
+            "sampled (temperature {temperature:g}, seed {seed})", temperature=how.temperature, seed=how.seed
+        )
+    return _("greedy")
 
 
 def continued(view: View) -> tuple[str, str]:
@@ -67,9 +70,9 @@ def continued(view: View) -> tuple[str, str]:
     how, model = strategy_of(view.strategy), open_model(view.model)
     if not model.spec.writes:
         raise InputError(
-            f"{view.model} does not generate text.",
-            "It reads a whole text at once.",
-            "Choose a model that goes on with a text.",
+            _("{model} does not generate text.", model=view.model),
+            _("It reads a whole text at once."),
+            _("Choose a model that goes on with a text."),
         )
     ids = engine_client.submit(
         ("compare.written", view.model, view.text, how),

@@ -16,6 +16,7 @@ from core.run import Run, TokenSequence
 from core.text.sentences import sentences_of
 from viz.instruments.picture import patches
 from viz.labels import visible
+from viz.languages import _
 from viz.memo import remembered
 from viz.shell.selection import Selection
 from viz.widgets import pins
@@ -32,9 +33,9 @@ def pane_of(view: View, by: str) -> Pane:
     run, heads = _run(view), head_survey.survey(view.model)
     if not heads:
         raise InputError(
-            f"{view.model} has no attention.",
-            "No word of it attends to another: there is no pattern to compare.",
-            "Choose another model.",
+            _("{model} has no attention.", model=view.model),
+            _("No word of it attends to another: there is no pattern to compare."),
+            _("Choose another model."),
         )
     view = _placed(view, heads)
     by = "token" if KIND.get(view.model) == "copy" else by
@@ -218,22 +219,22 @@ def _placed(view: View, heads: Mapping[str, HeadHabits]) -> View:
         return replace(view, kind=first.kind, layer=first.layer, head=first.head)
     if view.kind not in heads:
         raise InputError(
-            f"{view.model} has no attention '{view.kind}'.",
-            f"It has {', '.join(heads)}.",
-            "Choose another head.",
+            _("{model} has no attention '{kind}'.", model=view.model, kind=view.kind),
+            _("It has {kinds}.", kinds=", ".join(heads)),
+            _("Choose another head."),
         )
     layers, n_heads = heads[view.kind].shape
     if view.layer >= layers or (isinstance(view.head, int) and view.head >= n_heads):
         raise InputError(
-            f"{view.model} has no head {view}.",
-            f"It has {layers} layers of {n_heads} heads, counted from 0.",
-            "Choose another head.",
+            _("{model} has no head {head}.", model=view.model, head=view),
+            _("It has {layers} layers of {heads} heads, counted from 0.", layers=layers, heads=n_heads),
+            _("Choose another head."),
         )
     if view.head == "rollout" and attention_kinds.crosses(view.kind):
         raise InputError(
-            "Rollout is not defined between two texts.",
-            "It follows a text through its own layers.",
-            "Choose another head.",
+            _("Rollout is not defined between two texts."),
+            _("It follows a text through its own layers."),
+            _("Choose another head."),
         )
     return view
 

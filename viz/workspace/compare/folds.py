@@ -10,6 +10,7 @@ from core.analysis.attention.measures import entropy, mean_distance
 from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
 from core.analysis.heads.patch_habits import mean_patch_distance
 from viz.labels import distinct, head_name
+from viz.languages import _, mark
 from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.widgets.export import Labelled
@@ -18,8 +19,8 @@ from viz.workspace.compare.compared import LETTERS, Compared, Pair, Pane
 from viz.workspace.shared import attention_kinds, head_ref
 
 DIVERGENCE = r"\mathrm{JSD}(a, b) = H\left(\tfrac{a + b}{2}\right) - \tfrac{1}{2}\left(H(a) + H(b)\right)"
-LIKENESS = r"\mathrm{cosine} = \frac{\sum_{ij} a_{ij} b_{ij}}{\lVert a \rVert \, \lVert b \rVert}, \qquad \mathrm{correlation} = \text{the same after taking off the means}"
-LOOKING = (
+LIKENESS = r"\mathrm{cosine} = \frac{\sum_{ij} a_{ij} b_{ij}}{\lVert a \rVert \, \lVert b \rVert}, \qquad \mathrm{correlation} = \text{%s}"
+LOOKING = mark(
     "Rows are the queries (the words that attend), columns the keys (the words attended to). All patterns share one scale from 0 to 1. The scale of the difference is centred on 0: one colour where A gives more weight, the other where B does. Hatched cells are masked; grey ones belong to a word that has no counterpart, because one of the two lacks it.\n\n"
     "The divergence is 0 bits for equal rows and 1 bit for rows that have no word in common; weight on a word that the other sentence lacks counts as a difference. "
     "Where two models cut a text into different tokens, tokens that share letters are aligned: weights are added up over the keys and averaged over the queries. Two different texts are aligned word by word so that as many words as possible are the same "
@@ -43,7 +44,7 @@ print(compare_patterns(first, second, cells))   # bits a row and over all, corre
 
 
 def show(page: Page, comparison: Compared, pair: Pair, by: str) -> None:
-    with page_parts.fold("Every head of A in numbers", "compare.figures") as fold:
+    with page_parts.fold(_("Every head of A in numbers"), "compare.figures") as fold:
         if fold.open:
             pane = comparison.panes[0]
             attention = head_ref.attention_of(pane.run, pane.view.kind)
@@ -57,7 +58,7 @@ def show(page: Page, comparison: Compared, pair: Pair, by: str) -> None:
             _equation(comparison, pair)
     with page_parts.fold(page_parts.LOOKING, "compare.looking") as fold:
         if fold.open:
-            st.markdown(LOOKING)
+            st.markdown(_(LOOKING))
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: table(comparison, pair), "compare")
     page_parts.export_fold(
@@ -75,9 +76,13 @@ def table(comparison: Compared, pair: Pair) -> pd.DataFrame:
         best = [int(comparison.weights[pane][row].argmax()) for row in rows]
         letter = LETTERS[pane]
         return {
-            f"word, {letter}": [comparison.visible_word("queries", row, pane) for row in rows],
-            f"{letter} looks most at": [comparison.visible_word("keys", key, pane) for key in best],
-            f"with, {letter}": [
+            _("word, {letter}", letter=letter): [
+                comparison.visible_word("queries", row, pane) for row in rows
+            ],
+            _("{letter} looks most at", letter=letter): [
+                comparison.visible_word("keys", key, pane) for key in best
+            ],
+            _("with, {letter}", letter=letter): [
                 round(float(comparison.weights[pane][row, key]), 4)
                 for row, key in zip(rows, best, strict=True)
             ],
@@ -86,7 +91,7 @@ def table(comparison: Compared, pair: Pair) -> pd.DataFrame:
     return pd.DataFrame(
         column(pair.a)
         | column(pair.b)
-        | {"divergence in bits": [round(float(pair.likeness.rows[row]), 4) for row in rows]}
+        | {_("divergence in bits"): [round(float(pair.likeness.rows[row]), 4) for row in rows]}
     )
 
 
@@ -94,15 +99,21 @@ def figures(measured: HeadHabits, w: np.ndarray, *, patches: bool = False) -> pd
     """Return every head in figures: its habit on the battery, entropy and distance on this sentence."""
     places = [(i, j) for i in range(w.shape[0]) for j in range(w.shape[1])]
     bits = entropy(w).mean(-1) / np.log(2)
-    far, unit = (mean_patch_distance(w), "patches") if patches else (mean_distance(w), "words")
+    far, distance = (
+        (mean_patch_distance(w), _("mean distance here, patches"))
+        if patches
+        else (mean_distance(w), _("mean distance here, words"))
+    )
     return pd.DataFrame(
         {
-            "head": [head_name(*p) for p in places],
-            "habit": [measured.label(*p) for p in places],
-            "entropy here, bits": [round(float(bits[p]), 2) for p in places],
-            f"mean distance here, {unit}": [round(float(far[p]), 2) for p in places],
+            _("head"): [head_name(*p) for p in places],
+            _("habit"): [_(measured.label(*p)) for p in places],
+            _("entropy here, bits"): [round(float(bits[p]), 2) for p in places],
+            distance: [round(float(far[p]), 2) for p in places],
             **{
-                f"on {HABIT_NAMES[name]}, battery": [round(float(score[p]), 2) for p in places]
+                _("on {habit}, battery", habit=_(HABIT_NAMES[name])): [
+                    round(float(score[p]), 2) for p in places
+                ]
                 for name, score in measured.scores.items()
             },
         }
@@ -111,7 +122,7 @@ def figures(measured: HeadHabits, w: np.ndarray, *, patches: bool = False) -> pd
 
 def _equation(comparison: Compared, pair: Pair) -> None:
     page_parts.equation(DIVERGENCE)
-    page_parts.equation(LIKENESS)
+    page_parts.equation(LIKENESS % _("the same after taking off the means"))
     if not pair.order:
         return
     row = pair.order[0]
@@ -119,8 +130,16 @@ def _equation(comparison: Compared, pair: Pair) -> None:
     h = [float(entropy(p) / np.log(2)) for p in ((a + b) / 2, a, b)]
     word = comparison.visible_word("queries", row, pair.a)
     st.text(
-        f"At “{word}”: {h[0]:.4f} \u2212 ({h[1]:.4f} + {h[2]:.4f}) / 2 = {h[0] - (h[1] + h[2]) / 2:.4f} bits. "
-        f"The mean over {len(pair.order)} rows is {pair.likeness.bits:.4f} bits."
+        _(
+            "At “{word}”: {joint:.4f} \u2212 ({a:.4f} + {b:.4f}) / 2 = {result:.4f} bits. The mean over {n} rows is {mean:.4f} bits.",
+            word=word,
+            joint=h[0],
+            a=h[1],
+            b=h[2],
+            result=h[0] - (h[1] + h[2]) / 2,
+            n=len(pair.order),
+            mean=pair.likeness.bits,
+        )
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from viz.languages import _, mark
 from viz.shell import state
 from viz.shell.pages import Cite, Page
 from viz.shell.selection import Selection
@@ -30,7 +31,7 @@ PAGE = Page(
     menu="lab",
     activity="two heads, models or texts side by side",
 )
-BY = {"word": "Words", "token": "Tokens"}
+BY = {"word": mark("Words"), "token": mark("Tokens")}
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,9 @@ def _under(requests: list[panes.PaneRequest]) -> None:
     ):
         panes.more(requests)
         if not all(one.pane and one.pane.is_picture for one in requests):
-            controls.segmented("Shown by", tuple(BY), "compare.by", "word", BY.__getitem__, quiet=True)
+            controls.segmented(
+                _("Shown by"), tuple(BY), "compare.by", "word", lambda by: _(BY[by]), quiet=True
+            )
 
 
 def _by() -> str:

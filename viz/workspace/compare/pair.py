@@ -12,6 +12,7 @@ from viz.charts import marks
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent, visible
+from viz.languages import _, mark, ngettext
 from viz.number_text import number
 from viz.shell import state
 from viz.widgets import controls, page_parts
@@ -26,6 +27,17 @@ LEAST = 0.005
 """The least difference of two weights that two digits show."""
 SAME = 1e-6
 """Bits below which two rows are the same for the eye."""
+OPPOSITE = {
+    "": mark("Opposite each other: {words}."),
+    "keys": mark("Opposite each other (looked at): {words}."),
+    "queries": mark("Opposite each other (that look): {words}."),
+}
+ALONE = {
+    "": mark("Without a counterpart, {words}."),
+    "keys": mark("Without a counterpart (looked at), {words}."),
+    "queries": mark("Without a counterpart (that look), {words}."),
+}
+"""Notes on words, and where both axes have words of their own, on those of one axis."""
 
 
 def pair_in_view(comparison: Compared) -> Pair:
@@ -35,7 +47,7 @@ def pair_in_view(comparison: Compared) -> Pair:
         return pairs[0]
     names = {pair.name: pair for pair in pairs}
     most = max(pairs, key=lambda pair: np.nan_to_num(pair.likeness.bits))
-    return names[controls.segmented("The difference of", list(names), "compare.pair", most.name)]
+    return names[controls.segmented(_("The difference of"), list(names), "compare.pair", most.name)]
 
 
 def row_of(pair: Pair, *, on_picture: bool = False) -> int | None:
@@ -60,14 +72,14 @@ def rows(comparison: Compared, pair: Pair, row: int | None, *, quiet: bool = Fal
             state.write(**{ROW: st.session_state[key]})
 
     st.pills(
-        "Where they differ most, in bits",
+        _("Where they differ most, in bits"),
         offered,
         key=key,
         default=lit,
         required=True,
         on_change=store,
         format_func=lambda place: (
-            f"{literal(comparison.visible_word('queries', place, pair.a))} :gray[:small[{pair.likeness.rows[place]:.2f}{' bits' if quiet else ''}]]"
+            f"{literal(comparison.visible_word('queries', place, pair.a))} :gray[:small[{_('{bits:.2f} bits', bits=pair.likeness.rows[place]) if quiet else number(pair.likeness.rows[place])}]]"
         ),
         label_visibility="collapsed" if quiet else "visible",
         wrap=True,
@@ -82,8 +94,9 @@ def show(comparison: Compared, pair: Pair) -> None:
     with right:
         shown = sorted(pair.order[:BARS])
         st.markdown(
-            "Jensen-Shannon divergence of each row, bits"
-            + (f": the {BARS} that differ most" if len(pair.order) > BARS else "")
+            _("Jensen-Shannon divergence of each row, bits: the {n} that differ most", n=BARS)
+            if len(pair.order) > BARS
+            else _("Jensen-Shannon divergence of each row, bits")
         )
         names = distinct(comparison.word("queries", place, pair.a) for place in shown)
         page_parts.show(
@@ -94,7 +107,9 @@ def show(comparison: Compared, pair: Pair) -> None:
                 end=1.0,
             ),
             key="compare.bits",
-            alt="Bars: Jensen-Shannon divergence of each row, from 0 (the same) to 1 bit (no word in common).",
+            alt=_(
+                "Bars: Jensen-Shannon divergence of each row, from 0 (the same) to 1 bit (no word in common)."
+            ),
         )
 
 
@@ -102,10 +117,10 @@ def difference(compared: Compared, pair: Pair) -> None:
     """Draw the weights of one pane minus those of the other, centred."""
     a, b = (compared.panes[place].view for place in (pair.a, pair.b))
     both = {
-        name: " and ".join(dict.fromkeys((str(getattr(a, name)), str(getattr(b, name)))))
+        name: _(" and ").join(dict.fromkeys((str(getattr(a, name)), str(getattr(b, name)))))
         for name in ("model", "text", "kind")
     }
-    origin.tell(**both, changed=f"{a} minus {b}")
+    origin.tell(**both, changed=_("{a} minus {b}", a=a, b=b))
     if compared.panes[pair.a].is_picture:
         on_patches(
             compared.panes[pair.a],
@@ -139,39 +154,76 @@ def sentence(comparison: Compared, pair: Pair, row: int | None) -> str:
     """Return the difference of the two in words: of the row, and of all rows together."""
     a, b, alike = comparison.panes[pair.a], comparison.panes[pair.b], pair.likeness
     if row is None:
-        return "The two have no row in common: there is nothing to compare."
+        return _("The two have no row in common: there is nothing to compare.")
     if alike.largest == 0.0:
         return (
-            "The two rows of every query are equal: this is one head beside itself."
+            _("The two rows of every query are equal: this is one head beside itself.")
             if a.view == b.view
-            else "Here the two are exactly equal: the largest difference is 0.0."
+            else _("Here the two are exactly equal: the largest difference is 0.0.")
         )
     if np.nanmax(alike.rows) < SAME:
-        return f"Here the two look the same: the largest difference is {alike.largest:.1g}."
+        return _(
+            "Here the two look the same: the largest difference is {largest:.1g}.", largest=alike.largest
+        )
     word, most = (comparison.visible_word("queries", place, pair.a) for place in (row, pair.order[0]))
-    looks = [_looks(comparison, pane, row) for pane in (pair.a, pair.b)]
-    first = "They differ most at" if row == pair.order[0] else "At"
-    rest = (
-        ""
-        if row == pair.order[0]
-        else f" They differ most at “{most}” ({alike.rows[pair.order[0]]:.2f} bits)."
+    values = {
+        "word": word,
+        "first": _looks(comparison, pair.a, row),
+        "second": _looks(comparison, pair.b, row),
+        "bits": alike.rows[row],
+    }
+    if row == pair.order[0]:
+        said = [
+            _(
+                "They differ most at “{word}”: {first}, {second}; Jensen-Shannon divergence {bits:.2f} bits (maximum 1).",
+                **values,
+            )
+        ]
+    else:
+        said = [
+            _(
+                "At “{word}”: {first}, {second}; Jensen-Shannon divergence {bits:.2f} bits (maximum 1).",
+                **values,
+            ),
+            _(
+                "They differ most at “{word}” ({bits:.2f} bits).",
+                word=most,
+                bits=alike.rows[pair.order[0]],
+            ),
+        ]
+    return " ".join([*said, _mean(comparison, pair)])
+
+
+def _mean(comparison: Compared, pair: Pair) -> str:
+    """Return the mean over all rows that both have, in words."""
+    n, values = len(pair.order), {"bits": pair.likeness.bits, "more": _figures(pair)}
+    is_picture = comparison.panes[0].is_picture
+    if n == len(comparison.rows):
+        return (
+            _("The mean over all patches is {bits:.2f} bits{more}.", **values)
+            if is_picture
+            else _("The mean over all words is {bits:.2f} bits{more}.", **values)
+        )
+    return (
+        _("The mean over the {n} patches that both have is {bits:.2f} bits{more}.", n=n, **values)
+        if is_picture
+        else _("The mean over the {n} words that both have is {bits:.2f} bits{more}.", n=n, **values)
     )
-    told = (
-        f"The mean over all {comparison.places} is"
-        if len(pair.order) == len(comparison.rows)
-        else f"The mean over the {len(pair.order)} {comparison.places} that both have is"
-    )
-    return f"{first} “{word}”: {looks[0]}, {looks[1]}; Jensen-Shannon divergence {alike.rows[row]:.2f} bits (maximum 1).{rest} {told} {alike.bits:.2f} bits{_figures(pair)}."
 
 
 def _looks(comparison: Compared, pane: int, row: int) -> str:
     weights = comparison.weights[pane][row]
     key = int(weights.argmax())
-    return f"{LETTERS[pane]} gives {percent(weights[key])} to “{comparison.visible_word('keys', key, pane)}”"
+    return _(
+        "{letter} gives {share} to “{word}”",
+        letter=LETTERS[pane],
+        share=percent(weights[key]),
+        word=comparison.visible_word("keys", key, pane),
+    )
 
 
 def _figures(pair: Pair) -> str:
-    named = {"correlation": pair.likeness.correlation, "cosine": pair.likeness.cosine}
+    named = {_("correlation"): pair.likeness.correlation, _("cosine"): pair.likeness.cosine}
     return "".join(f", {name} {number(value)}" for name, value in named.items() if np.isfinite(value))
 
 
@@ -186,18 +238,16 @@ def notes(comparison: Compared, pair: Pair) -> list[str]:
     said = [
         line
         for side in sides
-        for line in _different_words(
-            comparison,
-            pair,
-            side,
-            "" if len(sides) == 1 else {"keys": " (looked at)", "queries": " (that look)"}[side],
-        )
+        for line in _different_words(comparison, pair, side, "" if len(sides) == 1 else side)
     ]
     taken = {
         term.note: [LETTERS[one] for one in (pair.a, pair.b) if term in comparison.panes[one].columns]
         for term in (*a.columns, *b.columns)
     }
-    said += [f"In {' and '.join(letters)}: {note}" for note, letters in taken.items()]
+    said += [
+        _("In {letters}: {note}", letters=_(" and ").join(letters), note=_(note))
+        for note, letters in taken.items()
+    ]
     return [*said, *_causal(comparison, pair, a, b)]
 
 
@@ -217,13 +267,13 @@ def _different_words(comparison: Compared, pair: Pair, side: str, context: str) 
         if slot[pair.a] and slot[pair.b]
     ]
     other = ", ".join(f"{visible(x)} | {visible(y)}" for x, y in both if _bare(x) != _bare(y))
-    lines = [f"Opposite each other{context}: {other}."] if other else []
+    lines = [_(OPPOSITE[context], words=other)] if other else []
     alone = [
-        f"only in {LETTERS[one]}: {found_words}"
+        _("only in {letter}: {words}", letter=LETTERS[one], words=found_words)
         for one, two in ((pair.a, pair.b), (pair.b, pair.a))
         if (found_words := words(one, two))
     ]
-    return [*lines, *([f"Without a counterpart{context}, {'; '.join(alone)}."] if alone else [])]
+    return [*lines, *([_(ALONE[context], words="; ".join(alone))] if alone else [])]
 
 
 def _bare(word: str) -> str:
@@ -252,18 +302,27 @@ def _causal(comparison: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
             []
             if largest < LEAST
             else [
-                f"This attention reads the whole text: rows up to “{word}” already differ, by up to {largest:.2f}, although the words there are the same."
+                _(
+                    "This attention reads the whole text: rows up to “{word}” already differ, by up to {largest:.2f}, although the words there are the same.",
+                    word=word,
+                    largest=largest,
+                )
             ]
         )
     same = (
-        "exactly"
+        _("exactly")
         if largest == 0.0
-        else "equal but for rounding, since texts of two lengths are added up in another order"
+        else _("equal but for rounding, since texts of two lengths are added up in another order")
     )
     return [
-        f"Up to “{word}” ({first} {'rows' if first > 1 else 'row'}) the two patterns are the same: the largest difference is {largest:.1g}, {same}. "
-        "This model reads from left to right: a row is made from the words up to its own, and those are the same in both texts. "
-        "What comes later cannot change it."
+        ngettext(
+            "Up to “{word}” ({n} row) the two patterns are the same: the largest difference is {largest:.1g}, {same}. This model reads from left to right: a row is made from the words up to its own, and those are the same in both texts. What comes later cannot change it.",
+            "Up to “{word}” ({n} rows) the two patterns are the same: the largest difference is {largest:.1g}, {same}. This model reads from left to right: a row is made from the words up to its own, and those are the same in both texts. What comes later cannot change it.",
+            first,
+            word=word,
+            largest=largest,
+            same=same,
+        )
     ]
 
 

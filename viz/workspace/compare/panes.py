@@ -21,6 +21,7 @@ from viz.instruments.kit.component import stored
 from viz.instruments.picture import patches
 from viz.instruments.sketch.sketch import sketch
 from viz.labels import shorten
+from viz.languages import _, mark
 from viz.shell import state
 from viz.shell.selection import Selection
 from viz.widgets import doodle, input_hints, pins
@@ -33,14 +34,15 @@ from viz.workspace.shared import reading_hints as _reads
 GROUP = "compare"
 ROW = "compare.row"
 SHORT = {
-    "self": "encoder",
-    "causal": "causal",
-    "decoder": "decoder",
-    "cross": "cross",
-    "alignment": "alignment",
-    "words": "words",
-    "sentences": "sentences",
+    "self": mark("encoder"),
+    "causal": mark("causal"),
+    "decoder": mark("decoder"),
+    "cross": mark("cross"),
+    "alignment": mark("alignment"),
+    "words": mark("words"),
+    "sentences": mark("sentences"),
 }
+SUMMARIES = {"words": mark("its words"), "sentences": mark("its sentences")}
 HIGH = 400
 """Pixels of a picture at most."""
 CANVAS = 200
@@ -84,8 +86,16 @@ def _no_counterpart(first: Pane, pane: Pane) -> str:
     if one == other:
         return ""
     if one and other:
-        return f"{pane.view.model} cuts a picture into {other[0]} × {other[1]} patches, {first.view.model} into {one[0]} × {one[1]}: no patch has a counterpart. Choose another model."
-    return "Words and patches cannot stand opposite each other: no row has a counterpart. Choose another model here."
+        return _(
+            "{model} cuts a picture into {cut} patches, {first} into {first_cut}: no patch has a counterpart. Choose another model.",
+            model=pane.view.model,
+            cut=f"{other[0]} × {other[1]}",
+            first=first.view.model,
+            first_cut=f"{one[0]} × {one[1]}",
+        )
+    return _(
+        "Words and patches cannot stand opposite each other: no row has a counterpart. Choose another model here."
+    )
 
 
 def take(views: Sequence[View]) -> None:
@@ -198,7 +208,7 @@ def _limit(comparison: Compared) -> float:
 def _chooser(requests: Sequence[PaneRequest], place: int, now: list[View]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", wrap=False):
         _heads(requests[place], place, now)
-        with st.popover("Change", icon=":material/tune:", type="tertiary", key=f"compare.change.{place}"):
+        with st.popover(_("Change"), icon=":material/tune:", type="tertiary", key=f"compare.change.{place}"):
             _model(place, now)
             _sentence(place, now)
             _moves(place, now)
@@ -221,9 +231,9 @@ def _heads(one: PaneRequest, place: int, now: list[View]) -> None:
         if kind not in measured:
             return view
         if not head_pills.has_choice(measured):
-            return f"its {kind}" if attention_kinds.is_summary(kind) else "its one alignment"
-        habit = measured[kind].label(layer, head) if isinstance(head, int) else ""
-        return "  ".join(filter(None, (SHORT[kind] if len(measured) > 1 else "", view, habit)))
+            return _(SUMMARIES.get(kind, mark("its one alignment")))
+        habit = _(measured[kind].label(layer, head)) if isinstance(head, int) else ""
+        return "  ".join(filter(None, (_(SHORT[kind]) if len(measured) > 1 else "", view, habit)))
 
     key = f"compare.head.{place}.{here.model}"
     offered = options if chosen in options else [chosen, *options]
@@ -234,7 +244,7 @@ def _heads(one: PaneRequest, place: int, now: list[View]) -> None:
         take(_with(now, place, replace(here, kind=kind, layer=layer, head=head)))
 
     st.selectbox(
-        f"{LETTERS[place]}: the head",
+        _("{letter}: the head", letter=LETTERS[place]),
         offered,
         lit,
         format_func=name,
@@ -259,7 +269,7 @@ def _model(place: int, now: list[View]) -> None:
     def store() -> None:
         take(_with(now, place, View(st.session_state[key], here.text)))
 
-    st.selectbox("Model", names, lit, key=key, on_change=store)
+    st.selectbox(_("Model"), names, lit, key=key, on_change=store)
 
 
 def _sentence(place: int, now: list[View]) -> None:
@@ -274,7 +284,7 @@ def _sentence(place: int, now: list[View]) -> None:
         if st.session_state[key].strip():
             take(_with(now, place, replace(here, text=st.session_state[key], target="", strategy="")))
 
-    st.text_input("Sentence of this pane", text, key=key, on_change=store)
+    st.text_input(_("Sentence of this pane"), text, key=key, on_change=store)
     _reads.show(model, tasks.opening_with(model).box)
 
 
@@ -285,7 +295,7 @@ def _drawing(place: int, now: list[View]) -> None:
         without_hidden_mark(here.text),
         doodle.samples(),
         key=f"compare.drawing.{place}",
-        title="The drawing of this pane",
+        title=_("The drawing of this pane"),
         height=CANVAS,
         preview=False,
         on_stroke=lambda text: take(_with(now, place, replace(here, text=text))),
@@ -300,7 +310,7 @@ def _moves(place: int, now: list[View]) -> None:
     swapped[place], swapped[other] = now[other], now[place]
     with st.container(horizontal=True, gap="small"):
         st.button(
-            f"Swap with {LETTERS[other]}",
+            _("Swap with {letter}", letter=LETTERS[other]),
             key=f"compare.swap.{place}",
             icon=":material/swap_horiz:",
             on_click=take,
@@ -308,7 +318,7 @@ def _moves(place: int, now: list[View]) -> None:
         )
         if last > 1:
             st.button(
-                "Take out",
+                _("Take out"),
                 key=f"compare.out.{place}",
                 icon=":material/close:",
                 on_click=take,
@@ -320,11 +330,11 @@ def more(requests: Sequence[PaneRequest]) -> None:
     """Draw the button for one pane more."""
     now, good = [one.now for one in requests], [one.pane for one in requests if one.pane]
     st.button(
-        "+ pane",
+        _("+ pane"),
         key="compare.more",
         type="tertiary",
         disabled=not good or len(now) >= pins.MAX_PINS,
-        help="One more head beside these, up to four",
+        help=_("One more head beside these, up to four"),
         on_click=take,
         args=([*now, data.another(good)] if good else now,),
     )
@@ -338,14 +348,22 @@ def _model_and_text(one: PaneRequest, now: Sequence[View]) -> str:
     """Return the model and the text, where the panes differ in them."""
     view = one.now
     model = "" if data.same_in(now, "model") else view.model
-    how = f"written on, {continuation.strategy_in_words(view.strategy)}" if view.strategy and one.pane else ""
+    how = (
+        _("written on, {how}", how=continuation.strategy_in_words(view.strategy))
+        if view.strategy and one.pane
+        else ""
+    )
     changed = ", ".join(map(describe, from_text(view.edits, _unknown))) if view.edits and one.pane else ""
     if one.pane and one.pane.is_picture:
-        known = {text: f"our {name}" for name, text in doodle.samples().items()}
-        text = "" if data.same_in(now, "text") else known.get(without_hidden_mark(view.text), "your drawing")
+        known = {text: _("our {name}", name=_(name)) for name, text in doodle.samples().items()}
+        text = (
+            "" if data.same_in(now, "text") else known.get(without_hidden_mark(view.text), _("your drawing"))
+        )
     else:
-        text = "" if data.same_in(now, "text") else f"“{shorten(' '.join(view.text.split()), 70)}”"
-    return " · ".join(filter(None, (model, text, how, changed))) or "As it is"
+        text = (
+            "" if data.same_in(now, "text") else _("“{text}”", text=shorten(" ".join(view.text.split()), 70))
+        )
+    return " · ".join(filter(None, (model, text, how, changed))) or _("As it is")
 
 
 def _unknown(*_: object) -> Tensor:

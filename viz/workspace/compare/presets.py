@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.data import doodles
 from core.errors import InputError
+from viz.languages import _, mark
 from viz.shell import state
 from viz.widgets import engine_client
 from viz.widgets.pins import PANES, View, pinned_views
@@ -40,62 +41,82 @@ class Telling:
     views: tuple[View, ...]
 
 
-UNLISTED = "Your own choice"
+UNLISTED = mark("Your own choice")
 HEADS = Telling(
-    "Two heads", "Two heads of this model read the same sentence. Each attends in its own way.", ()
+    mark("Two heads"),
+    mark("Two heads of this model read the same sentence. Each attends in its own way."),
+    (),
 )
 TELLING = (
     Telling(
-        "Tired or wide?",
-        "An encoder reads the whole sentence: its last word changes where earlier words look. Of all its heads, the one that moves most.",
+        mark("Tired or wide?"),
+        mark(
+            "An encoder reads the whole sentence: its last word changes where earlier words look. Of all its heads, the one that moves most."
+        ),
         (View(READER, TIRED), View(READER, WIDE)),
     ),
     Telling(
-        "One word changed",
-        "A model that reads from left to right: before the last word nothing can differ. Of all its heads, the one that moves most.",
+        mark("One word changed"),
+        mark(
+            "A model that reads from left to right: before the last word nothing can differ. Of all its heads, the one that moves most."
+        ),
         (View(WRITER, TIRED), View(WRITER, WIDE)),
     ),
     Telling(
-        "One word changed, both ways",
-        "A model that reads in both directions: rows before the last word differ too. Of all its heads, the one that moves most.",
+        mark("One word changed, both ways"),
+        mark(
+            "A model that reads in both directions: rows before the last word differ too. Of all its heads, the one that moves most."
+        ),
         (View(FILLER, TIRED), View(FILLER, WIDE)),
     ),
     Telling(
-        "With and without recurrence",
-        "A Transformer and a recurrent network translate one sentence: which source word does each word come from?",
+        mark("With and without recurrence"),
+        mark(
+            "A Transformer and a recurrent network translate one sentence: which source word does each word come from?"
+        ),
         (View(READER, CAR), View(RECURRENT, CAR, "alignment")),
     ),
     Telling(
-        "Encoder and decoder",
-        "One sentence in an encoder, where every word may look at every other, and in a decoder, where none looks ahead.",
+        mark("Encoder and decoder"),
+        mark(
+            "One sentence in an encoder, where every word may look at every other, and in a decoder, where none looks ahead."
+        ),
         (View(READER, TIRED, "self", 2, 0), View(WRITER, TIRED, "causal", 3, 6)),
     ),
     Telling(
-        "A head switched off",
-        "One head as it is, and with the earlier head L2.H1 switched off: some of its rows read what that one wrote.",
+        mark("A head switched off"),
+        mark(
+            "One head as it is, and with the earlier head L2.H1 switched off: some of its rows read what that one wrote."
+        ),
         (
             View(WRITER, CAT, "causal", 3, 6),
             View(WRITER, CAT, "causal", 3, 6, edits="zero:layer.2.self_attn.heads:1"),
         ),
     ),
     Telling(
-        "Late and early in training",
-        "One head at the end of training, and after 437 steps.",
+        mark("Late and early in training"),
+        mark("One head at the end of training, and after 437 steps."),
         (View(LATE, TIRED, "causal", 2, 3), View(EARLY, TIRED, "causal", 2, 3)),
     ),
     Telling(
-        "Two drawings",
-        "A Vision Transformer reads a fish and a cat. Of all its heads, the one whose patches differ most.",
+        mark("Two drawings"),
+        mark(
+            "A Vision Transformer reads a fish and a cat. Of all its heads, the one whose patches differ most."
+        ),
         (View(SEER, FISH), View(SEER, TABBY)),
     ),
     Telling(
-        "With classes and without",
-        "One drawing in two encoders of the same shape: one learned to classify drawings, the other to fill in hidden patches.",
+        mark("With classes and without"),
+        mark(
+            "One drawing in two encoders of the same shape: one learned to classify drawings, the other to fill in hidden patches."
+        ),
         (View(SEER, FISH, "self", 2, 0), View("mae-doodles", FISH, "self", 2, 0)),
     ),
     Telling(
-        "Two strategies",
-        "One beginning, written on twice: greedy, and sampled. See Decode for how the tokens are chosen.",
+        mark("Two strategies"),
+        mark(
+            "One beginning, written on twice: greedy, and sampled. See Decode for how the tokens are chosen."
+        ),
         (
             View(WRITER, STORY, "causal", 3, 6, strategy="greedy"),
             View(WRITER, STORY, "causal", 3, 6, strategy="lot t=0.8 seed=2"),
@@ -111,7 +132,7 @@ def openable_pairs() -> tuple[Telling, ...]:
         pair for pair in TELLING if all(view.model in usable or _opens(view.model) for view in pair.views)
     )
     kept = pinned_views()
-    return (HEADS, *found, *((Telling("Your pins", "What you pinned.", kept),) if kept else ()))
+    return (HEADS, *found, *((Telling(mark("Your pins"), mark("What you pinned."), kept),) if kept else ()))
 
 
 def row(views: Sequence[View]) -> DeltaGenerator:
@@ -137,15 +158,16 @@ def row(views: Sequence[View]) -> DeltaGenerator:
     with line:
         names = [*([] if lit else [UNLISTED]), *(pair.name for pair in pairs)]
         st.selectbox(
-            "Presets",
+            _("Presets"),
             names,
             names.index(now),
             key=key,
             on_change=store,
             label_visibility="collapsed",
+            format_func=_,
             width=270,
         )
-        st.markdown(f":gray[{lit.note if lit else 'Heads, models and sentences as you chose them.'}]")
+        st.markdown(f":gray[{_(lit.note) if lit else _('Heads, models and sentences as you chose them.')}]")
     return line
 
 
