@@ -19,16 +19,25 @@ SENTENCES = "Sentences"
 """The class whose texts a picture says of a touched word (viz.instruments.words)."""
 HTML_NAME = "_HTML"
 """The constant of a module with the HTML of its component."""
-PAGE_FIELDS = ("title", "claim", "activity")
-"""Fields of a `Page`, which are read without running its file (viz.shell.pages)."""
+FIELDS = {"Page": ("title", "claim", "activity"), "Task": ("title", "says")}
+"""Fields of a `Page`, which are read without running its file (viz.shell.pages), and of the small tasks of `core`."""
 ATTRIBUTES = ("title", "aria-label", "placeholder")
-OF_CORE = ("core/data/corpora.py", "core/analysis/heads/habits.py")
-"""Files of `core` with words that pages show: descriptions of what models read, and names of what heads attend to."""
-HABITS = "HABIT_NAMES"
+OF_CORE = (
+    "core/data/corpora.py",
+    "core/analysis/heads/habits.py",
+    "core/analysis/heads/evidence.py",
+    "core/training/toy/toy_tasks.py",
+)
+"""Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, small tasks."""
+TABLES_OF_DATA = ("viz/course/shared/prompts.toml",)
+"""Data with words that pages show, in its lines title, says and head."""
+HABITS = ("HABIT_NAMES", "TESTS")
+"""The tables of these names and tests."""
 DIVIDED = ("viz/course/", "viz/workspace/")
 """Packages that have a catalogue for each of their folders."""
 COMPONENTS = ("viz/shell/", "viz/workspace/")
 """Folders whose HTML and scripts are those of components with `ScriptWords`."""
+_WORDS_OF_DATA = re.compile(r'^(?:title|says|head) = "(.*)"$', re.MULTILINE)
 _SAY = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"[,)]')
 
 
@@ -45,7 +54,11 @@ def messages(root: Path = ROOT) -> dict[str, Message]:
     found: dict[str, Message] = {}
     for path in [*sorted((root / "viz").rglob("*")), *(root / name for name in OF_CORE)]:
         name = path.relative_to(root).as_posix()
-        if path.suffix not in _READERS or (path.suffix != ".py" and not name.startswith(COMPONENTS)):
+        if path.suffix not in _READERS or not (
+            path.suffix == ".py"
+            or name in TABLES_OF_DATA
+            or (path.suffix != ".toml" and name.startswith(COMPONENTS))
+        ):
             continue
         source = path.read_text("utf-8")
         if "viz.widgets.knobs import" in source and not name.startswith(CHAPTERS):
@@ -78,8 +91,8 @@ def python_messages(source: str) -> Iterator[tuple[str, str]]:
     declares = "from viz.widgets.knobs import" in source
     if (
         not declares
-        and HABITS not in source
-        and not re.search(r"\b(_|mark|ngettext|Page|ScriptWords|TextDescription|Sentences)\(", source)
+        and not any(f"{name} = {{" in source for name in HABITS)
+        and not re.search(r"\b(_|mark|ngettext|Page|Task|ScriptWords|TextDescription|Sentences)\(", source)
     ):
         return
     for node in _in_order(ast.parse(source)):
@@ -90,7 +103,7 @@ def python_messages(source: str) -> Iterator[tuple[str, str]]:
         elif isinstance(node, ast.ClassDef) and node.name == SENTENCES:
             defaults = (each.value for each in node.body if isinstance(each, ast.AnnAssign))
             yield from _plain([str(each.value) for each in defaults if isinstance(each, ast.Constant)])
-        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == HABITS:
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in HABITS:
             yield from _plain(list(ast.literal_eval(node.value).values()))
         if not isinstance(node, ast.Call):
             continue
@@ -111,7 +124,7 @@ def python_messages(source: str) -> Iterator[tuple[str, str]]:
             value = keyword.value
             if not isinstance(value, ast.Constant) or not value.value:
                 continue
-            if name == SENTENCES or (name == "Page" and keyword.arg in PAGE_FIELDS):
+            if name == SENTENCES or keyword.arg in FIELDS.get(name, ()):
                 yield str(value.value), ""
 
 
@@ -168,5 +181,6 @@ def _plain(texts: list[str]) -> list[tuple[str, str]]:
 _READERS = {
     ".py": python_messages,
     ".js": lambda source: _plain(script_messages(source)),
+    ".toml": lambda source: _plain(_WORDS_OF_DATA.findall(source)),
     ".html": lambda source: _plain(html_messages(source)),
 }

@@ -15,6 +15,7 @@ from core.maths import softmax
 from core.model import Model
 from core.models import Kind
 from core.run import Run
+from viz.languages import _
 from viz.shell.selection import Selection
 from viz.widgets import engine_client, input_hints
 from viz.workspace.shared import model_run
@@ -121,7 +122,7 @@ def opening(model: Model, text: str) -> str:
         return text
 
     def expected(one: str) -> float:
-        start, _ = last_word(model, one)
+        start = last_word(model, one)[0]
         before, wanted = one[:start].rstrip(), one[start - 1 :]
         run = model.run(before, keep=())
         return token_probability(run, run.side.n_real - 1, model.tokenizer.encode(wanted).ids[0])
@@ -140,9 +141,9 @@ def last_word(reader, text: str) -> tuple[int, int]:
     ]
     if len(words) < 2:
         raise InputError(
-            "There is nothing to guess.",
-            "The model reads all but the last word, and is to say that one.",
-            "Type a sentence of three words or more.",
+            _("There is nothing to guess."),
+            _("The model reads all but the last word, and is to say that one."),
+            _("Type a sentence of three words or more."),
         )
     return words[-1]
 
@@ -161,8 +162,13 @@ def _spans(reader, text: str) -> list[tuple[int, int]]:
 def _translating(selection: Selection, row: int | None) -> Game:
     run = model_run.fixed(selection, KEEP)
     if run.side.n_real < 2:
-        wrong = f"{selection.model} writes nothing to this sentence: its first token is the end of the text."
-        raise InputError(wrong, "The word to be guessed is one that it writes.", "Type another sentence.")
+        wrong = _(
+            "{model} writes nothing to this sentence: its first token is the end of the text.",
+            model=selection.model,
+        )
+        raise InputError(
+            wrong, _("The word to be guessed is one that it writes."), _("Type another sentence.")
+        )
     wanted = (*run.ids[1 : run.side.n_real], run.model.tokenizer.end)
     kind = "cross"
     if row is None or not 0 <= row < run.side.n_real - 1:
@@ -235,7 +241,9 @@ def read_row(raw: str, n: int) -> tuple[int, ...]:
     """Read the shares of a link: n whole numbers that are together at most 100. Raises ValueError for anything else."""
     shares = tuple(int(part) for part in raw.split("."))
     if len(shares) != n or min(shares) < 0 or sum(shares) > TOTAL:
-        raise ValueError(f"A row has {n} whole numbers, 0 or more, together at most {TOTAL}.")
+        raise ValueError(
+            _("A row has {n} whole numbers, 0 or more, together at most {total}.", n=n, total=TOTAL)
+        )
     return shares
 
 

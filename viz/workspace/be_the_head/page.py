@@ -12,6 +12,7 @@ from core.layers.score_terms import columns
 from viz.charts import marks
 from viz.instruments import heatmap
 from viz.labels import bare_token, distinct, head_name, literal, percent, visible
+from viz.languages import _, mark
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
 from viz.shell.selection import Selection
@@ -35,7 +36,7 @@ PAGE = Page(
     activity="a game",
 )
 EQUATION = r"z = \sum_j a_j\, v_j, \qquad a_j \ge 0, \quad \sum_j a_j = 1"
-LOOKING = (
+LOOKING = mark(
     "A head makes, for each word, a row of weights that add up to {whole}: how much of each word's value it fetches. Here you write that row for one word and one head; "
     "all other heads of the model work as usual. You do not choose what is fetched, only from where: the values are the model's own. The head was chosen by a measurement: of all heads, it is the one whose uniform row lowers the probability of the right word most. You may do better than the head: it was trained on all sentences at once, not on this one.{sink}"
 )
@@ -89,14 +90,17 @@ def _played(bench: toolbar.Bench) -> None:
             row.controls(found, shares)
             _rows(found, shares if alone or not put else None, put, room)
         with right:
-            rows: dict[str, float | None] = {"uniform attention": found.even}
-            rows |= {"the room": room.probability} if room else {}
-            rows |= {"you": yours} if alone or not put else {}
-            rows[f"the head itself, {found.place}"] = found.true if put else None
+            rows: dict[str, float | None] = {_("uniform attention"): found.even}
+            rows |= {_("the room"): room.probability} if room else {}
+            rows |= {_("you"): yours} if alone or not put else {}
+            rows[_("the head itself, {head}", head=found.place)] = found.true if put else None
             page_parts.show(
-                marks.bars(pd.Series(rows, dtype=float), percent, highlighted=("the room", "you")),
+                marks.bars(pd.Series(rows, dtype=float), percent, highlighted=(_("the room"), _("you"))),
                 "be_the_head.bars",
-                f"How probable “{visible(found.word)}” is: with uniform attention, with yours, with the head's own",
+                _(
+                    "How probable “{word}” is: with uniform attention, with yours, with the head's own",
+                    word=visible(found.word),
+                ),
             )
             if room:
                 page_parts.summary(whole_class.sentence(found, room))
@@ -112,7 +116,11 @@ def _controls(selection: Selection) -> Game:
     linked = state.peek("kind")
     if linked not in ("", kind):
         st.caption(
-            f"The head of the page before belongs to “{attention_kinds.KINDS.get(linked, literal(linked))}”. Here you are one of “{attention_kinds.KINDS[kind]}”, which speaks in the last step."
+            _(
+                "The head of the page before belongs to “{linked}”. Here you are one of “{kind}”, which speaks in the last step.",
+                linked=_(attention_kinds.KINDS.get(linked, literal(linked))),
+                kind=_(attention_kinds.KINDS[kind]),
+            )
         )
     layer, head = (
         state.read(name, -1, state.whole_number(-1, 999)) if linked == kind else -1
@@ -128,7 +136,7 @@ def _controls(selection: Selection) -> Game:
         if found.run.source is not None:
             words = distinct(token.strip() or token for token in found.run.side.next_tokens().tokens)
             controls.select(
-                "The word to be written",
+                _("The word to be written"),
                 list(range(found.run.side.n_real - 1)),
                 "be_the_head.at",
                 found.row,
@@ -148,7 +156,7 @@ def _choose_head(game: Game) -> None:
         state.write(kind=game.place.kind, layer=layer, head=number)
 
     st.selectbox(
-        "You are",
+        _("You are"),
         offered,
         offered.index(lit),
         format_func=lambda head: _head(game, head),
@@ -160,43 +168,61 @@ def _choose_head(game: Game) -> None:
 
 def _head(game: Game, head: tuple[int, int]) -> str:
     lost = game.true - float(game.table[head])
-    return f"You are {head_name(*head)}: a uniform row {'costs' if lost > 0 else 'gains'} {100 * abs(lost):.0f} points"
+    values = {"head": head_name(*head), "points": 100 * abs(lost)}
+    if lost > 0:
+        return _("You are {head}: a uniform row costs {points:.0f} points", **values)
+    return _("You are {head}: a uniform row gains {points:.0f} points", **values)
 
 
 def _task(game: Game) -> str:
     word = f"**{literal(bare_token(game.word))}**"
     if game.run.source is not None:
-        return f"The model has read the sentence below and is about to write {word}. You are {game.place}: from which of its tokens would you fetch? Share out 100%."
-    return f"The model has read the tokens below; the right next word is {word}. You are {game.place}, and the query is the last token. To which tokens would you attend? Share out 100%."
+        return _(
+            "The model has read the sentence below and is about to write {word}. You are {head}: from which of its tokens would you fetch? Share out 100%.",
+            word=word,
+            head=game.place,
+        )
+    return _(
+        "The model has read the tokens below; the right next word is {word}. You are {head}, and the query is the last token. To which tokens would you attend? Share out 100%.",
+        word=word,
+        head=game.place,
+    )
 
 
 def _unexpected(game: Game) -> str:
     """Return why the game is hard to win here, and a text with which it is not. No number: the page shows it once the row is put in."""
     top = game.run.model.tokenizer.token(int(game.run.logits[game.row].argmax()))
     return literal(
-        f"{game.run.model.name} itself does not expect “{visible(game.word)}” here: it gives the word less than {percent(data.EXPECTED)}, and “{visible(top)}” the most. "
-        "So no row of one head will make it probable. Type a text that ends in a word that the model expects."
+        _(
+            "{model} itself does not expect “{word}” here: it gives the word less than {share}, and “{top}” the most. So no row of one head will make it probable. Type a text that ends in a word that the model expects.",
+            model=game.run.model.name,
+            word=visible(game.word),
+            share=percent(data.EXPECTED),
+            top=visible(top),
+        )
     )
 
 
 def _rows(game: Game, shares: tuple[int, ...] | None, put: bool, room: Class | None) -> None:
     """Draw the visitor's row, and a class's; the head's own below them once it is revealed."""
     who = {
-        **({"the room": room.row} if room else {}),
-        **({"you": np.array(shares) / TOTAL} if shares else {}),
+        **({_("the room"): room.row} if room else {}),
+        **({_("you"): np.array(shares) / TOTAL} if shares else {}),
         **({str(game.place): game.true_row} if put else {}),
     }
-    whose = "The room's row" if shares is None else "Your row"
+    revealed = (
+        _("The room's row, and the head's own") if shares is None else _("Your row, and the head's own")
+    )
     keys = [visible(name) for name in game.names]
     heatmap(
         np.stack(list(who.values())),
         list(who),
         keys,
         key="be_the_head.rows",
-        axis=("who", "token looked at"),
+        axis=(_("who"), _("token looked at")),
         height=110 + 40 * len(who) if room else 150,
         numbers=len(keys) <= 16,
-        title=f"{whose}, and the head's own" if put else "Your row; the head's own is hidden",
+        title=revealed if put else _("Your row; the head's own is hidden"),
         margins=False,
     )
 
@@ -206,43 +232,59 @@ def _sentence(game: Game, shares: tuple[int, ...], yours: float | None) -> str:
     if yours is None:
         spent = sum(shares)
         do = (
-            "When you are content, press “Put it into the model”."
+            _("When you are content, press “Put it into the model”.")
             if spent == TOTAL
-            else f"You have {TOTAL - spent}% left."
+            else _("You have {n}% left.", n=TOTAL - spent)
         )
-        return f"With uniform attention to its {len(game.keys)} tokens, the head leaves “{word}” at {percent(game.even)}. {do}"
+        said = _(
+            "With uniform attention to its {n} tokens, the head leaves “{word}” at {share}.",
+            n=len(game.keys),
+            word=word,
+            share=percent(game.even),
+        )
+        return f"{said} {do}"
     place = data.best(game)
     better = _better(game, shares, yours)
-    return (
-        f"With your row “{word}” has {percent(yours)}; with the head's own {percent(game.true)}, with a uniform one {percent(game.even)}. {better}. "
-        f"The head itself looks most at “{visible(game.names[place].strip() or game.names[place])}”, {percent(game.true_row[place])}."
+    return _(
+        "With your row “{word}” has {yours}; with the head's own {own}, with a uniform one {even}. {better}. The head itself looks most at “{key}”, {weight}.",
+        word=word,
+        yours=percent(yours),
+        own=percent(game.true),
+        even=percent(game.even),
+        better=better,
+        key=visible(game.names[place].strip() or game.names[place]),
+        weight=percent(game.true_row[place]),
     )
 
 
 def _better(game: Game, shares: tuple[int, ...], yours: float) -> str:
     """Return which of the other rows the visitor's beat; equal numbers on the page are no victory."""
     if shares == data.evenly(len(shares)):
-        return "Yours is the uniform row: share it out otherwise"
+        return _("Yours is the uniform row: share it out otherwise")
     level = percent(yours) == percent(game.even)
     if yours > game.true:
-        return "You did better than the head"
+        return _("You did better than the head")
     return (
-        "It is as good as uniform attention"
+        _("It is as good as uniform attention")
         if level
-        else "You did better than uniform attention"
+        else _("You did better than uniform attention")
         if yours > game.even
-        else "Uniform attention does better"
+        else _("Uniform attention does better")
     )
 
 
 def _looking(game: Game) -> str:
     kind = game.run.model.spec.kind(game.place.kind)
     if not columns(kind.terms(game.run.model.network, game.place.layer)):
-        return LOOKING.format(whole=1, sink="")
+        return _(LOOKING, whole=1, sink="")
     spent = percent(game.true_row.sum())
-    return LOOKING.format(
-        whole="1, or to less where a learned sink takes some",
-        sink=f" Its own row gives {spent} to the tokens, the sink takes the rest. You may spend all of the weight on tokens, which the head itself cannot.",
+    return _(
+        LOOKING,
+        whole=_("1, or to less where a learned sink takes some"),
+        sink=_(
+            " Its own row gives {share} to the tokens, the sink takes the rest. You may spend all of the weight on tokens, which the head itself cannot.",
+            share=spent,
+        ),
     )
 
 
@@ -265,10 +307,10 @@ def _folds(game: Game, shares: tuple[int, ...], put: bool, room: Class | None) -
     page_parts.table_fold(
         lambda: pd.DataFrame(
             {
-                "piece": [visible(name) for name in game.names],
-                "you": np.array(shares) / TOTAL,
-                **({"the room": room.row} if room else {}),
-                **({"the head": game.true_row} if put else {}),
+                _("piece"): [visible(name) for name in game.names],
+                _("you"): np.array(shares) / TOTAL,
+                **({_("the room"): room.row} if room else {}),
+                **({_("the head"): game.true_row} if put else {}),
             }
         ),
         "be_the_head",

@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from viz.labels import distinct, literal
+from viz.languages import _
 from viz.shell import notices, state
 from viz.workspace.be_the_head import data
 from viz.workspace.be_the_head.data import TOTAL, Game
@@ -26,7 +27,7 @@ def shares_in_link(n: int) -> tuple[Shares, bool]:
     except ValueError as error:
         if not raw.replace(".", "").isdecimal():  # not merely of another sentence
             notices.show_in_area(
-                "The row in the link cannot be read.", str(error), "A uniform row stands in its place."
+                _("The row in the link cannot be read."), str(error), _("A uniform row stands in its place.")
             )
         return data.evenly(n), False
 
@@ -56,18 +57,18 @@ def controls(game: Game, shares: Shares) -> None:
     rest = TOTAL - sum(shares)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            "Put it into the model",
+            _("Put it into the model"),
             type="primary",
             icon=":material/input:",
             key="be_the_head.commit",
             disabled=rest > 0,
             on_click=partial(store, shares, into=True),
         )
-        st.button("Uniform", key="be_the_head.even", on_click=partial(store, data.evenly(len(shares))))
-        st.button("Set all to 0", key="be_the_head.none", on_click=partial(store, (0,) * len(shares)))
+        st.button(_(_("Uniform")), key="be_the_head.even", on_click=partial(store, data.evenly(len(shares))))
+        st.button(_("Set all to 0"), key="be_the_head.none", on_click=partial(store, (0,) * len(shares)))
         key = "be_the_head.rest"
         st.menu_button(
-            f"Give the rest ({rest}%) to",
+            _("Give the rest ({n}%) to", n=rest),
             list(range(len(shares))),
             key=key,
             disabled=not rest,

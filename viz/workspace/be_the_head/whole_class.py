@@ -10,6 +10,7 @@ from core.analysis.heads.pattern_distance import jensen_shannon
 from viz.classroom.ask import MOST_OPTIONS, AnswerFormat, Question
 from viz.classroom.room import Room
 from viz.labels import distinct, percent, visible
+from viz.languages import _, ngettext
 from viz.shell.room_bar import lecture
 from viz.workspace.be_the_head import data, row
 from viz.workspace.be_the_head.data import TOTAL, Game
@@ -36,12 +37,21 @@ def ask(game: Game, shares: row.Shares, put: bool) -> Class | None:
     word = visible(game.word.strip() or game.word)
     question = Question(
         KEY,
-        f"You are {game.place}. The model shall say “{word}” next: which token would you look at? Touch it.",
+        _(
+            "You are {head}. The model shall say “{word}” next: which token would you look at? Touch it.",
+            head=game.place,
+            word=word,
+        ),
         AnswerFormat("word", tuple(distinct(visible(name.strip() or name) for name in game.names))),
     )
     place = data.best(game)
     question.truth = truth = [place]
-    why = f"{game.place} itself gives {percent(game.true_row[place])} to “{question.form.options[place]}”."
+    why = _(
+        "{head} itself gives {share} to “{token}”.",
+        head=game.place,
+        share=percent(game.true_row[place]),
+        token=question.form.options[place],
+    )
 
     def reveal(room: Room) -> None:
         room.reveal(truth, why)
@@ -63,9 +73,25 @@ def sentence(game: Game, room: Class) -> str:
     word = visible(game.word.strip() or game.word)
     bits = float(jensen_shannon(room.row, game.true_row / game.true_row.sum()))
     level = percent(room.probability) == percent(game.true)
-    who = f"did {'as well as' if level else 'better than' if room.probability > game.true else 'worse than'} the head"
-    answers = "1 answer" if room.answered == 1 else f"{room.answered} answers"
-    return (
-        f"With the room's mean row ({answers}) “{word}” has {percent(room.probability)}, with the head's own {percent(game.true)}, with a uniform one {percent(game.even)}: "
-        f"the room {who}. Its row is {bits:.2f} bits from the head's (Jensen-Shannon divergence, maximum 1)."
+    values = {
+        "answers": ngettext("{n} answer", "{n} answers", room.answered),
+        "word": word,
+        "room": percent(room.probability),
+        "own": percent(game.true),
+        "even": percent(game.even),
+        "bits": bits,
+    }
+    if level:
+        return _(
+            "With the room's mean row ({answers}) “{word}” has {room}, with the head's own {own}, with a uniform one {even}: the room did as well as the head. Its row is {bits:.2f} bits from the head's (Jensen-Shannon divergence, maximum 1).",
+            **values,
+        )
+    if room.probability > game.true:
+        return _(
+            "With the room's mean row ({answers}) “{word}” has {room}, with the head's own {own}, with a uniform one {even}: the room did better than the head. Its row is {bits:.2f} bits from the head's (Jensen-Shannon divergence, maximum 1).",
+            **values,
+        )
+    return _(
+        "With the room's mean row ({answers}) “{word}” has {room}, with the head's own {own}, with a uniform one {even}: the room did worse than the head. Its row is {bits:.2f} bits from the head's (Jensen-Shannon divergence, maximum 1).",
+        **values,
     )

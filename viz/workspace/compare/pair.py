@@ -144,6 +144,7 @@ def _heatmap(comparison: Compared, pair: Pair) -> None:
         lone=comparison.lone(pair.a, pair.b),
         scale="difference",
         limit=1.0,
+        axis=(_("query"), _("key")),
         title=pair.name,
         height=460,
         group=GROUP,

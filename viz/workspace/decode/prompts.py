@@ -154,7 +154,7 @@ def _write(model: Model, prompt: str, most: int) -> str:
 
 def _rows(model: Model) -> None:
     for name, form in FORMS.items():
-        st.markdown(f"**{_(form.title)}** ({_(name)})")
+        st.markdown(f"**{_(form.title)}** ({name})")
         for row in rows(model, form, EXAMPLES[name], CHOICES if "answer" in form.fields else ()):
             st.text(" ".join(visible(token) for token in row.tokens))
         st.caption(_(form.head))

@@ -9,10 +9,12 @@ import streamlit as st
 from core.analysis.heads.evidence import TESTS, Evidence, is_positional, stability
 from core.analysis.heads.habits import HABIT_NAMES, PATCH_CONTENT, HeadHabits
 from core.data.texts import Sentence
+from viz import number_text
 from viz.instruments import READING, WRITING, strip
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import literal, visible
+from viz.languages import _, mark, ngettext
 from viz.shell import state
 from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
@@ -21,10 +23,12 @@ from viz.workspace.find.pool import Head
 from viz.workspace.shared import attention_kinds, head_ref, model_run
 
 FOLLOWS = {
-    True: "It keeps this on shuffled words ({shuffled:.2f}): a positional habit.",
-    False: "On shuffled words it is {shuffled:.2f}: a habit that depends on the words.",
+    True: mark("It keeps this on shuffled words ({shuffled:.2f}): a positional habit."),
+    False: mark("On shuffled words it is {shuffled:.2f}: a habit that depends on the words."),
 }
-ANYWAY = "Other words, which have no reason to look there, give {anyway:.2f}: the habit depends on the words."
+ANYWAY = mark(
+    "Other words, which have no reason to look there, give {anyway:.2f}: the habit depends on the words."
+)
 
 
 def telling(measured: HeadHabits, layer: int, head: int) -> str:
@@ -44,14 +48,19 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head, selection: S
             with st.container(horizontal=True, width="content", gap="medium", vertical_alignment="center"):
                 if pool.corpus(head.model)[0] and not state.presenting():
                     pool.corpus_button("find.card.corpus")
-                tiles.look_link(head, "Open in Look", selection)
+                tiles.look_link(head, _("Open in Look"), selection)
         first = telling(measured, place.layer, place.head)
         name = first
         if not state.presenting():
             name = controls.select(
-                "The score", list(measured.scores), "find.score", first, HABIT_NAMES.__getitem__, quiet=True
+                _("The score"),
+                list(measured.scores),
+                "find.score",
+                first,
+                lambda name: _(HABIT_NAMES[name]),
+                quiet=True,
             )
-        st.markdown(f"{TESTS[name]} {_control(measured, name, place.layer, place.head)}")
+        st.markdown(f"{_(TESTS[name])} {_control(measured, name, place.layer, place.head)}")
         evidence = pool.evidence_of(head.model, place.kind, name)
         scores = evidence.head_scores(place.layer, place.head)
         over = stability(scores)
@@ -61,12 +70,27 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head, selection: S
             page_parts.show(
                 charts.one_line(scores, [text.text for text in evidence.texts], untrained=without),
                 "find.line",
-                f"The score on each of {len(scores)} {_read(head)}.",
+                _("The score on each of {texts}.", texts=_read(head, len(scores))),
             )
-            beside = "" if without is None else f"; in an untrained copy {without:.2f} on all of them"
             if not state.presenting():
+                values = {
+                    "texts": _read(head, len(scores)),
+                    "least": over.least,
+                    "median": over.median,
+                    "most": over.most,
+                    "deviation": over.deviation,
+                }
                 page_parts.summary(
-                    f"On {len(scores)} {_read(head)}: least {over.least:.2f}, median {over.median:.2f}, most {over.most:.2f}, standard deviation {over.deviation:.2f}{beside}."
+                    _(
+                        "On {texts}: least {least:.2f}, median {median:.2f}, most {most:.2f}, standard deviation {deviation:.2f}.",
+                        **values,
+                    )
+                    if without is None
+                    else _(
+                        "On {texts}: least {least:.2f}, median {median:.2f}, most {most:.2f}, standard deviation {deviation:.2f}; in an untrained copy {untrained:.2f} on all of them.",
+                        untrained=without,
+                        **values,
+                    )
                 )
         with right:
             if state.presenting():
@@ -81,8 +105,10 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head, selection: S
         _texts(evidence, head, scores)
 
 
-def _read(head: Head) -> str:
-    return "drawings" if patches.reads_patches(model_run.open_model(head.model)) else "texts"
+def _read(head: Head, n: int) -> str:
+    if patches.reads_patches(model_run.open_model(head.model)):
+        return ngettext("{n} drawing", "{n} drawings", n)
+    return ngettext("{n} text", "{n} texts", n)
 
 
 def _control(measured: HeadHabits, name: str, layer: int, head: int) -> str:
@@ -90,16 +116,18 @@ def _control(measured: HeadHabits, name: str, layer: int, head: int) -> str:
         return ""
     control = float(measured.controls[name][layer, head])
     if name in PATCH_CONTENT:
-        return f"Uniform attention would give them {control:.2f}."
+        return _("Uniform attention would give them {control:.2f}.", control=control)
     if name in ("previous", "itself", "next", "first"):
         found = is_positional(measured, layer, head) if measured.habit(layer, head) == name else None
         return (
-            f"On shuffled words: {control:.2f}." if found is None else FOLLOWS[found].format(shuffled=control)
+            _("On shuffled words: {control:.2f}.", control=control)
+            if found is None
+            else _(FOLLOWS[found], shuffled=control)
         )
     return (
-        ANYWAY.format(anyway=control)
+        _(ANYWAY, anyway=control)
         if measured.habit(layer, head) == name
-        else f"Other words give {control:.2f} to the same places."
+        else _("Other words give {control:.2f} to the same places.", control=control)
     )
 
 
@@ -107,11 +135,11 @@ def _scores(measured: HeadHabits, bare: HeadHabits | None, layer: int, head: int
     """Return every measure of this head, the highest first."""
     names = sorted(measured.scores, key=lambda name: -measured.scores[name][layer, head])
     columns = {
-        "habit": [HABIT_NAMES[name] for name in names],
-        "score": [round(float(measured.scores[name][layer, head]), 2) for name in names],
+        _("habit"): [_(HABIT_NAMES[name]) for name in names],
+        _("score"): [round(float(measured.scores[name][layer, head]), 2) for name in names],
     }
     if bare is not None:
-        columns["untrained"] = [round(float(bare.scores[name][layer, head]), 2) for name in names]
+        columns[_("untrained")] = [round(float(bare.scores[name][layer, head]), 2) for name in names]
     return pd.DataFrame(columns)
 
 
@@ -126,10 +154,13 @@ def draw_drawing(text: str, head: Head, row: int, key: str) -> None:
 def _texts(evidence: Evidence, head: Head, scores: np.ndarray) -> None:
     """Draw the text with the highest score and the one with the lowest, the word touched that gives most or least."""
     layer, number = head.place.layer, head.place.head
-    texts = (("Most", int(scores.argmax()), evidence.most), ("Least", int(scores.argmin()), evidence.least))
+    texts = (
+        (mark("Most"), int(scores.argmax()), evidence.most),
+        (mark("Least"), int(scores.argmin()), evidence.least),
+    )
     for words, which, rows in texts[:1] if state.presenting() else texts:
         text = evidence.texts[which]
-        st.markdown(f"**{words}, {scores[which]:.2f}**")
+        st.markdown(f"**{_(words)}, {number_text.number(scores[which])}**")
         target = (
             ""
             if isinstance(text, Sentence) and model_run.open_model(head.model).spec.has_source
@@ -152,6 +183,6 @@ def _texts(evidence: Evidence, head: Head, scores: np.ndarray) -> None:
             selected=int(rows[which, layer, number]),
             special=found.special_positions,
             say=WRITING if crosses else READING,
-            names=("reads", "writes") if crosses else ("", ""),
+            names=(_("reads"), _("writes")) if crosses else ("", ""),
             height=120,
         )

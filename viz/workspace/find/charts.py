@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from viz import theme
+from viz import number_text, theme
 from viz.charts.parts.figures import draw_once
 from viz.labels import percent, plotly_label
+from viz.languages import _
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SIGNS = (
@@ -138,7 +139,7 @@ def scatter(
             x=untrained[:, 0].astype(np.float32),
             y=untrained[:, 1].astype(np.float32),
             mode="markers",
-            name="untrained copy",
+            name=_("untrained copy"),
             hoverinfo="skip",
             unselected={"marker": {"opacity": 1}},
             marker={"size": 7, "symbol": "circle-open", "color": theme.HATCH},
@@ -187,7 +188,7 @@ def thumbnail(
         colorscale=scale,
         showscale=False,
         hoverongaps=False,
-        text=[[f"{row} attends to {column}" for column in columns] for row in rows],
+        text=[[_("{query} attends to {key}", query=row, key=column) for column in columns] for row in rows],
         hovertemplate="%{text}: %{z:.0%}<extra></extra>",
     )
     bare = {"visible": False, "fixedrange": True, "constrain": "domain"}
@@ -215,7 +216,7 @@ def tree(
     at = {head: (0.0, float(row)) for row, head in enumerate(order)}
     x: list[float | None] = []
     y: list[float | None] = []
-    for step, (one, other, height, _) in enumerate(links.tolist()):
+    for step, (one, other, height, _size) in enumerate(links.tolist()):
         (left, low), (right, high) = at[int(one)], at[int(other)]
         x += [left, height, height, right, None]
         y += [low, low, high, high, None]
@@ -236,7 +237,7 @@ def tree(
         tickfont={"size": 12, "color": theme.TEXT},
     )
     figure.update_xaxes(
-        title_text="distance at which groups join, √bits", rangemode="tozero", fixedrange=True
+        title_text=_("distance at which groups join, √bits"), rangemode="tozero", fixedrange=True
     )
     figure.update_layout(
         template=theme.template(),
@@ -265,9 +266,9 @@ def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = N
             marker={"size": 9, "color": theme.PRIMARY, "opacity": 0.55},
         )
     )
-    lines = [(float(np.median(scores)), "median", theme.TEXT, "solid")]
+    lines = [(float(np.median(scores)), _("median"), theme.TEXT, "solid")]
     if untrained is not None:
-        lines.append((untrained, "untrained", theme.MUTED, "dot"))
+        lines.append((untrained, _("untrained"), theme.MUTED, "dot"))
     for value, word, colour, dash in lines:
         figure.add_shape(
             type="line",
@@ -279,11 +280,11 @@ def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = N
         )
         figure.add_annotation(
             x=value,
-            y=0.48 if word == "median" else -0.48,
-            text=f"{word} {value:.2f}",
+            y=0.48 if dash == "solid" else -0.48,
+            text=f"{word} {number_text.number(value)}",
             showarrow=False,
             xanchor="right" if value > 0.9 else "left" if value < 0.1 else "center",
-            yanchor="bottom" if word == "median" else "top",
+            yanchor="bottom" if dash == "solid" else "top",
             font={"size": 13, "color": colour},
         )
     figure.update_xaxes(range=[-0.03, 1.03], fixedrange=True, zeroline=False)
@@ -309,7 +310,15 @@ def on_drawing(pixels: Array, weights: Array, *, height: int = 150) -> go.Figure
     blended = 255 - (255 - INK * pixels[..., None]) * (255 - colours) / 255
     down, across = weights.shape
     told = [
-        [f"row {r + 1}, column {c + 1}: {percent(float(weights[r, c]))}" for c in range(across)]
+        [
+            _(
+                "row {row}, column {column}: {share}",
+                row=r + 1,
+                column=c + 1,
+                share=percent(float(weights[r, c])),
+            )
+            for c in range(across)
+        ]
         for r in range(down)
     ]
     figure = go.Figure(
@@ -339,17 +348,17 @@ def distances(trained: Array, untrained: Array | None, selected: tuple[int, int]
     """
     figure = go.Figure()
     top = max(float(table.max()) for table in (trained, untrained) if table is not None)
-    rows = [("trained", trained, theme.PRIMARY, 11), ("untrained copy", untrained, theme.MUTED, 7)]
+    rows = [(_("trained"), trained, theme.PRIMARY, 11), (_("untrained copy"), untrained, theme.MUTED, 7)]
     for name, table, colour, size in reversed(rows):
         if table is not None:
-            layers, _ = np.indices(table.shape)
+            layers, _heads = np.indices(table.shape)
             figure.add_scatter(
                 x=layers.ravel(),
                 y=table.ravel(),
                 mode="markers",
                 name=name,
                 text=[f"L{layer}.H{head}" for layer, head in np.ndindex(table.shape)],
-                hovertemplate="%{text}: %{y:.2f} patches<extra>%{fullData.name}</extra>",
+                hovertemplate="%{text}: %{y:.2f} " + _("patches") + "<extra>%{fullData.name}</extra>",
                 marker={"color": colour, "size": size, "opacity": 0.8},
             )
     figure.add_scatter(
@@ -360,9 +369,13 @@ def distances(trained: Array, untrained: Array | None, selected: tuple[int, int]
         hoverinfo="skip",
         marker={"size": 20, "symbol": "circle-open", "color": theme.TEXT, "line": {"width": 2}},
     )
-    figure.update_xaxes(title_text="layer", dtick=1, zeroline=False, showgrid=False, fixedrange=True)
+    figure.update_xaxes(title_text=_("layer"), dtick=1, zeroline=False, showgrid=False, fixedrange=True)
     figure.update_yaxes(
-        title_text="mean distance, patches", zeroline=False, fixedrange=True, nticks=6, range=[0, 1.12 * top]
+        title_text=_("mean distance, patches"),
+        zeroline=False,
+        fixedrange=True,
+        nticks=6,
+        range=[0, 1.12 * top],
     )
     figure.update_layout(
         template=theme.template(),

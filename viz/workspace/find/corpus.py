@@ -28,6 +28,7 @@ from core.analysis.heads.corpus_writes import AMONG
 from core.analysis.heads.habits import HeadHabits
 from viz.instruments.picture import patches
 from viz.labels import head_name, literal, percent, visible
+from viz.languages import _, mark, write_number
 from viz.number_text import signed
 from viz.shell import state
 from viz.shell.selection import Selection
@@ -47,8 +48,10 @@ SHADE = "rgba(91, 106, 222, {:.2f})"
 FAINT, DEEP = 0.04, 0.7
 """The weight from which a token is shaded, and the opacity of weight 1."""
 IN_A_ROOM, DRAWINGS = 4, 4
-NONE = "{model} has no corpus yet: passages ship with some of the models only. Give lines of your own below, or choose another model."
-WRITES = (
+NONE = mark(
+    "{model} has no corpus yet: passages ship with some of the models only. Give lines of your own below, or choose another model."
+)
+WRITES = mark(
     "What the head adds directly to the score (logit) of a word at the row of the query by attending to the key, weight × value × W_O × the output layer, "
     "with the scales of the norms held: the mean of its {n} strongest rows. What later layers make of it is not in it."
 )
@@ -65,18 +68,19 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
     model = model_run.open_model(head.model)
     own_lines.show_progress(model)
     if corpus is None or heads is None:
-        st.info(problem or NONE.format(model=literal(head.model)))
+        st.info(problem or _(NONE, model=literal(head.model)))
         own_lines.show_form(model)
-        return ViewContent("There are no passages of this head.", EQUATION, pd.DataFrame, dict, "")
+        return ViewContent(_("There are no passages of this head."), EQUATION, pd.DataFrame, dict, "")
     layer, number = head.place.layer, head.place.head
     sees = patches.reads_patches(model)
-    what = "Patches" if sees else "Tokens"
     with st.container(border=True, key="find.corpus"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(
                 f"## {head.place} :gray[{literal(head.model)}]: {literal(pool.habit(head))}", width="content"
             )
-            tiles.look_link(head, "Test it on your drawing" if sees else "Test it on your text", selection)
+            tiles.look_link(
+                head, _("Test it on your drawing") if sees else _("Test it on your text"), selection
+            )
         strongest, writes = heads.strongest[layer][number], pool.writes(corpus, head)
         if state.presenting():
             left, right = st.columns([3, 2], gap="large")
@@ -99,15 +103,23 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
             else:
                 _both(head, second, sees=sees)
                 second_head.show_patterns(head, second.head, selection)
-            st.markdown("#### One passage of each tenth")
+            st.markdown(_("#### One passage of each tenth"))
             st.caption(
-                "All passages in the order of their largest weight, and the middle one of each tenth: so no example is picked by hand."
+                _(
+                    "All passages in the order of their largest weight, and the middle one of each tenth: so no example is picked by hand."
+                )
             )
             st.markdown(rows_table(heads.deciles[layer][number], tenths=True))
         with right:
             most = IN_A_ROOM if state.presenting() else None
-            _tokens(f"{what} that give most", heads.queries[layer][number][:most])
-            _tokens(f"{what} that get most", heads.keys[layer][number][:most])
+            _tokens(
+                _("Patches that give most") if sees else _("Tokens that give most"),
+                heads.queries[layer][number][:most],
+            )
+            _tokens(
+                _("Patches that get most") if sees else _("Tokens that get most"),
+                heads.keys[layer][number][:most],
+            )
             if writes is not None:
                 _words(writes, len(strongest), most)
     own_lines.show_form(model)
@@ -137,7 +149,7 @@ def _archives(corpus: ModelCorpus, heads: HeadCorpus, head: Head) -> dict[str, C
     if not model_run.open_model(head.model).spec.kind(kind).one_text:
         return {}
     dataset = "; ".join(source.name for source in corpus.sources)
-    return {"All heads for HeadVis, ZIP": lambda: headvis.headvis_zip(heads, head.model, dataset, kind)}
+    return {_("All heads for HeadVis, ZIP"): lambda: headvis.headvis_zip(heads, head.model, dataset, kind)}
 
 
 def _choice(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -> None:
@@ -153,13 +165,15 @@ def _choice(measured: Mapping[str, HeadHabits], head: Head, selection: Selection
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="find.corpus.choices"):
         if len(measured) > 1:
-            controls.segmented("Which attention", list(measured), "kind", kind, KINDS.__getitem__)
+            controls.segmented(
+                _("Which attention"), list(measured), "kind", kind, lambda kind: _(KINDS[kind])
+            )
         state.seed_widget(key, head.place)
         st.selectbox(
-            "Head",
+            _("Head"),
             places,
             key=key,
-            format_func=lambda place: f"{place}, {measured[kind].label(place.layer, place.head)}",
+            format_func=lambda place: f"{place}, {pool.habit_label(measured[kind], place.layer, place.head)}",
             on_change=choose,
             width=420,
         )
@@ -169,7 +183,7 @@ def _strongest(
     head: Head, rows: Sequence[CorpusRow], writes: HeadWrites | None = None, *, sees: bool = False
 ) -> None:
     """Draw the strongest rows of the head."""
-    st.markdown("#### Strongest rows")
+    st.markdown(_("#### Strongest rows"))
     if sees:
         _drawings(head, rows)
     else:
@@ -179,7 +193,7 @@ def _strongest(
 def _both(head: Head, second: SecondHead, *, sees: bool) -> None:
     """Draw the strongest rows of two heads beside each other; of pictures one below the other."""
     own = second.first.strongest[head.place.layer][head.place.head]
-    st.markdown("#### Strongest rows")
+    st.markdown(_("#### Strongest rows"))
     sides = (head, own), (second.head, second.strongest)
     columns = [st.container(), st.container()] if sees else st.columns(2, gap="medium")
     for column, (one, rows) in zip(columns, sides, strict=True):
@@ -203,32 +217,34 @@ def statistics(heads: HeadCorpus, layer: int, head: int) -> pd.DataFrame:
         }
         rows.append(
             {
-                "measure": MEASURES[name],
-                "mean": own[MEAN],
-                "shuffled": controls_.get(SHUFFLED, np.nan),
-                "untrained": controls_.get(UNTRAINED, np.nan),
-                "5% to 95%": f"{own[low]:.2f} to {own[high]:.2f}",
+                _("measure"): _(MEASURES[name]),
+                _("mean"): own[MEAN],
+                _("shuffled"): controls_.get(SHUFFLED, np.nan),
+                _("untrained"): controls_.get(UNTRAINED, np.nan),
+                _("5% to 95%"): _("{low:.2f} to {high:.2f}", low=own[low], high=own[high]),
             }
         )
-    order = sorted(rows, key=lambda row: row["measure"] != MEASURES[STRONGEST_WEIGHT])
+    order = sorted(rows, key=lambda row: row[_("measure")] != _(MEASURES[STRONGEST_WEIGHT]))
     return pd.DataFrame(order).round(3).dropna(axis="columns", how="all")
 
 
 def _read(corpus: ModelCorpus, heads: HeadCorpus, *, sees: bool) -> str:
     """Return what was read, and how a passage is scored, in words."""
     read = "; ".join(
-        f"{source.n:,} {source.name}" + (f" ({source.licence})" if source.licence else "")
+        write_number(f"{source.n:,}") + f" {source.name}" + (f" ({source.licence})" if source.licence else "")
         for source in corpus.sources
     )
-    places = (
-        "a patch other than itself and the class token"
-        if sees
-        else "a token other than itself and the first one"
-    )
-    shuffled = "" if sees else " Shuffled: the same words in random order."
+    values = {"n": heads.n, "sources": read, "keys": MIN_KEYS}
     return literal(
-        f"On {heads.n:,} passages: {read}. The strongest weight of a passage is the largest that goes to {places}, "
-        f"from a query with {MIN_KEYS} such keys or more.{shuffled} Untrained: the same network with random weights."
+        _(
+            "On {n:,} passages: {sources}. The strongest weight of a passage is the largest that goes to a patch other than itself and the class token, from a query with {keys} such keys or more. Untrained: the same network with random weights.",
+            **values,
+        )
+        if sees
+        else _(
+            "On {n:,} passages: {sources}. The strongest weight of a passage is the largest that goes to a token other than itself and the first one, from a query with {keys} such keys or more. Shuffled: the same words in random order. Untrained: the same network with random weights.",
+            **values,
+        )
     )
 
 
@@ -242,27 +258,38 @@ def _tokens(title: str, tokens: Sequence[TokenWeight]) -> None:
     ]
     st.markdown(
         f"**{title}**  \n" + " · ".join(lines),
-        help="The mean, over all occurrences of a token, of the largest weight that it gives or gets, and how often it occurs.",
+        help=_(
+            "The mean, over all occurrences of a token, of the largest weight that it gives or gets, and how often it occurs."
+        ),
     )
 
 
 def _words(writes: HeadWrites, n: int, most: int | None) -> None:
     """Draw the words that a head raises and lowers most on its n strongest rows, at most so many of each."""
-    for title, words in (("raises", writes.raised), ("lowers", writes.lowered)):
+    for title, words in (
+        (_("Words that it raises most, in logits"), writes.raised),
+        (_("Words that it lowers most, in logits"), writes.lowered),
+    ):
         lines = [f"{_word(one.word)}\u00a0:gray[:small[{signed(one.added, '+.2f')}]]" for one in words[:most]]
-        st.markdown(
-            f"**Words that it {title} most, in logits**  \n" + " · ".join(lines), help=WRITES.format(n=n)
-        )
+        st.markdown(f"**{title}**  \n" + " · ".join(lines), help=_(WRITES, n=n))
     if writes.copies is not None:
         st.caption(
-            f"In {writes.copies} of {n} rows the token attended to is among the {AMONG} words raised most."
+            _(
+                "In {copies} of {n} rows the token attended to is among the {among} words raised most.",
+                copies=writes.copies,
+                n=n,
+                among=AMONG,
+            )
         )
 
 
 def rows_table(rows: Sequence[CorpusRow], writes: HeadWrites | None = None, *, tenths: bool = False) -> str:
     """Return rows of attention as a Markdown table: the weight, the query, the key, the tokens around them shaded by their weights, and the words that each raises most."""
-    first, last = "tenth | " if tenths else "", " raises |" if writes else ""
-    lines = [f"| {first}weight | from → to | tokens |{last}", "|" + ":--|" * (3 + tenths + bool(writes))]
+    first, last = f"{_('tenth')} | " if tenths else "", f" {_('raises')} |" if writes else ""
+    lines = [
+        f"| {first}{_('weight')} | {_('from → to')} | {_('tokens')} |{last}",
+        "|" + ":--|" * (3 + tenths + bool(writes)),
+    ]
     for number, row in enumerate(rows):
         place = f"{_tenth(number, len(rows))} | " if tenths else ""
         key = row.tokens[row.positions.index(row.key)]
@@ -281,7 +308,7 @@ def _raised(words: Sequence[WordScore]) -> str:
 def _tenth(number: int, n: int) -> str:
     if n < DECILES:
         return str(number + 1)
-    return "highest" if not number else "lowest" if number == n - 1 else str(number + 1)
+    return _("highest") if not number else _("lowest") if number == n - 1 else str(number + 1)
 
 
 def row_tokens(row: CorpusRow) -> str:
@@ -317,9 +344,12 @@ def _drawings(head: Head, rows: Sequence[CorpusRow]) -> None:
         st.columns(DRAWINGS, gap="medium"), list(enumerate(rows))[:DRAWINGS], strict=False
     ):
         with column:
-            st.markdown(f"**{percent(row.weight)}** from {_word(row.query_token)}")
+            st.markdown(_("**{share}** from {word}", share=percent(row.weight), word=_word(row.query_token)))
             card.draw_drawing(
-                examples[row.passage].text, head, row.query, f"find.corpus.drawing.{head}.{number}"
+                examples[row.passage].text,
+                head,
+                row.query,
+                f"find.corpus.drawing.{head.place} of {head.model}.{number}",
             )
 
 
@@ -328,17 +358,33 @@ def sentence(heads: HeadCorpus, head: Head) -> str:
     place = head.place.layer, head.place.head
     own = heads.measures[STRONGEST_WEIGHT][place][MEAN]
     beside = [
-        f"{words} {heads.controls[name][STRONGEST_WEIGHT][place][MEAN]:.2f}"
-        for name, words in ((SHUFFLED, "over shuffled words"), (UNTRAINED, "in an untrained copy"))
+        _(words, weight=heads.controls[name][STRONGEST_WEIGHT][place][MEAN])
+        for name, words in (
+            (SHUFFLED, mark("over shuffled words {weight:.2f}")),
+            (UNTRAINED, mark("in an untrained copy {weight:.2f}")),
+        )
         if STRONGEST_WEIGHT in heads.controls.get(name, {})
     ]
-    effect = (
-        ""
-        if heads.effect is None
-        else f" Without this head the loss changes by {signed(float(heads.effect[place]), '.3f')} nats per token."
+    values = {"head": head_name(*place), "n": heads.n, "weight": own}
+    said = (
+        _(
+            "{head} on {n:,} passages: the strongest weight of a passage is {weight:.2f} on average ({controls}).",
+            controls=", ".join(beside),
+            **values,
+        )
+        if beside
+        else _(
+            "{head} on {n:,} passages: the strongest weight of a passage is {weight:.2f} on average.",
+            **values,
+        )
     )
-    controls_ = f" ({', '.join(beside)})" if beside else ""
-    return f"{head_name(*place)} on {heads.n:,} passages: the strongest weight of a passage is {own:.2f} on average{controls_}.{effect}"
+    if heads.effect is None:
+        return said
+    effect = _(
+        "Without this head the loss changes by {change} nats per token.",
+        change=signed(float(heads.effect[place]), ".3f"),
+    )
+    return f"{said} {effect}"
 
 
 def table(heads: HeadCorpus, layer: int, head: int) -> pd.DataFrame:
@@ -347,13 +393,13 @@ def table(heads: HeadCorpus, layer: int, head: int) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "group": name if name == "strongest" else f"{name} {rank + 1}",
-                "passage": row.passage,
-                "weight": row.weight,
-                "query": row.query_token,
-                "key": row.tokens[row.positions.index(row.key)],
-                "distance": row.query - row.key,
-                "tokens": " ".join(token.strip() for token in row.tokens),
+                _("group"): _("strongest") if name == "strongest" else _("tenth {n}", n=rank + 1),
+                _("passage"): row.passage,
+                _("weight"): row.weight,
+                _("query"): row.query_token,
+                _("key"): row.tokens[row.positions.index(row.key)],
+                _("distance"): row.query - row.key,
+                _("tokens"): " ".join(token.strip() for token in row.tokens),
             }
             for name, rows in groups
             for rank, row in enumerate(rows[layer][head])

@@ -13,6 +13,7 @@ from core.analysis.heads.evidence import TESTS, is_positional
 from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
 from core.data.patches import PatchReader
 from viz.labels import head_name, literal
+from viz.languages import _, mark, ngettext
 from viz.shell import state
 from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
@@ -24,10 +25,14 @@ from viz.workspace.shared.attention_kinds import KINDS
 
 EQUATION = r"\text{score}(\text{head}) = \frac{1}{|R|} \sum_{r \in R} \sum_{c \in C_r} a_{rc}"
 KEY = "find.table"
-SCORES = {"trained": "As trained", "untrained": "An untrained copy", "gain": "What training added"}
+SCORES = {
+    "trained": mark("As trained"),
+    "untrained": mark("An untrained copy"),
+    "gain": mark("What training added"),
+}
 ON_A_WALL = 4
 """Heads that are offered in present mode."""
-PLACE = {True: "place", False: "words", None: ""}
+PLACE = {True: mark("place"), False: mark("words"), None: ""}
 CODE = """from core.analysis.heads.head_file import read_heads
 from core.checkpoints.manifest import shipped_folder
 
@@ -57,7 +62,9 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
 def _clearest(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -> None:
     """Offer the clearest heads to choose from, and the one in view: a room reads no table of all."""
     if len(measured) > 1:
-        controls.segmented("Which attention", list(measured), "kind", head.place.kind, KINDS.__getitem__)
+        controls.segmented(
+            _("Which attention"), list(measured), "kind", head.place.kind, lambda kind: _(KINDS[kind])
+        )
     trained = measured[head.place.kind]
     now = head.place.layer, head.place.head
     places, key = list(dict.fromkeys([*ordered(trained)[:ON_A_WALL], now])), "find.kinds.clearest"
@@ -65,14 +72,14 @@ def _clearest(measured: Mapping[str, HeadHabits], head: Head, selection: Selecti
     def label_of(row: int) -> str:
         place = places[row]
         score = trained.scores[card.telling(trained, *place)][place]
-        return f"{head_name(*place)} {literal(trained.label(*place))} :gray[:small[{score:.2f}]]"
+        return f"{head_name(*place)} {literal(pool.habit_label(trained, *place))} :gray[:small[{score:.2f}]]"
 
     def choose() -> None:
         if (row := st.session_state.get(key)) is not None:
             pool.choose(Head(head.model, type(head.place)(head.place.kind, *places[row])), selection)
 
     st.pills(
-        "The clearest heads",
+        _("The clearest heads"),
         range(len(places)),
         default=state.seed_widget(key, places.index(now)),
         key=key,
@@ -90,9 +97,15 @@ def _listed(
     kind = head.place.kind
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="find.kinds.choices"):
         if len(measured) > 1:
-            controls.segmented("Which attention", list(measured), "kind", kind, KINDS.__getitem__)
+            controls.segmented(
+                _("Which attention"), list(measured), "kind", kind, lambda kind: _(KINDS[kind])
+            )
         scores = controls.segmented(
-            "Scores", list(SCORES) if bare else ["trained"], "find.of", "trained", SCORES.__getitem__
+            _("Scores"),
+            list(SCORES) if bare else ["trained"],
+            "find.of",
+            "trained",
+            lambda of: _(SCORES[of]),
         )
     table = frame(measured[kind], bare, scores)
     places = ordered(measured[kind])
@@ -112,13 +125,13 @@ def _listed(
     )
     if "far" in measured[kind].scores:
         _distances(measured[kind], bare, head)
-    drawn = "far" in measured[kind].scores
-    placed = (
-        ""
-        if drawn
-        else " A positional habit stays when the words are shuffled; a habit that depends on the words disappears."
-    )
-    st.caption(f"Click the box before a row for the head's card; click a column's name to sort.{placed}")
+        st.caption(_("Click the box before a row for the head's card; click a column's name to sort."))
+    else:
+        st.caption(
+            _(
+                "Click the box before a row for the head's card; click a column's name to sort. A positional habit stays when the words are shuffled; a habit that depends on the words disappears."
+            )
+        )
 
 
 def _distances(trained: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
@@ -130,7 +143,7 @@ def _distances(trained: HeadHabits, bare: HeadHabits | None, head: Head) -> None
     page_parts.show(
         charts.distances(trained.scores["far"] * diagonal, untrained, (head.place.layer, head.place.head)),
         "find.distances",
-        "Dots: the mean distance of each head in patches, layer by layer; pale ones of an untrained copy.",
+        _("Dots: the mean distance of each head in patches, layer by layer; pale ones of an untrained copy."),
     )
 
 
@@ -150,16 +163,16 @@ def frame(trained: HeadHabits, bare: HeadHabits | None, scores: str) -> pd.DataF
     places = ordered(trained)
     names = [card.telling(trained, *place) for place in places]
     columns: dict[str, list] = {
-        "head": [head_name(*place) for place in places],
-        "habit": [trained.label(*place) for place in places],
-        "score": [float(trained.scores[name][place]) for name, place in zip(names, places, strict=True)],
+        _("head"): [head_name(*place) for place in places],
+        _("habit"): [pool.habit_label(trained, *place) for place in places],
+        _("score"): [float(trained.scores[name][place]) for name, place in zip(names, places, strict=True)],
     }
     if bare:
-        columns["untrained"] = [
+        columns[_("untrained")] = [
             float(bare.scores[name][place]) for name, place in zip(names, places, strict=True)
         ]
     if any(is_positional(trained, *place) is not None for place in places):
-        columns["follows"] = [PLACE[is_positional(trained, *place)] for place in places]
+        columns[_("follows")] = [_(PLACE[is_positional(trained, *place)]) for place in places]
     for name, score in trained.scores.items():
         shown = (
             score
@@ -168,7 +181,7 @@ def frame(trained: HeadHabits, bare: HeadHabits | None, scores: str) -> pd.DataF
             if scores == "untrained"
             else score - bare.scores[name]
         )
-        columns[HABIT_NAMES[name]] = [float(shown[place]) for place in places]
+        columns[_(HABIT_NAMES[name])] = [float(shown[place]) for place in places]
     return pd.DataFrame(columns)
 
 
@@ -189,8 +202,22 @@ def _sentence(trained: HeadHabits, bare: HeadHabits | None, model: str) -> str:
             for head in range(measured.shape[1])
         )
 
-    untrained = "" if bare is None else f"; in an untrained copy {clear(bare)}"
-    return f"{clear(trained)} of the {n} heads of {model} have a clear habit on {trained.n} {'drawings' if 'far' in trained.scores else 'texts'}{untrained}. The others are near-uniform or have no clear pattern."
+    texts = (
+        ngettext("{n} drawing", "{n} drawings", trained.n)
+        if "far" in trained.scores
+        else ngettext("{n} text", "{n} texts", trained.n)
+    )
+    values = {"clear": clear(trained), "heads": n, "model": model, "texts": texts}
+    if bare is None:
+        return _(
+            "{clear} of the {heads} heads of {model} have a clear habit on {texts}. The others are near-uniform or have no clear pattern.",
+            **values,
+        )
+    return _(
+        "{clear} of the {heads} heads of {model} have a clear habit on {texts}; in an untrained copy {untrained}. The others are near-uniform or have no clear pattern.",
+        untrained=clear(bare),
+        **values,
+    )
 
 
 def _tests(measured: HeadHabits) -> pd.DataFrame:
@@ -200,9 +227,9 @@ def _tests(measured: HeadHabits) -> pd.DataFrame:
     }
     return pd.DataFrame(
         {
-            "habit": [HABIT_NAMES[name] for name in best],
-            "the test": [TESTS[name] for name in best],
-            "most": [head_name(int(place[0]), int(place[1])) for place in best.values()],
-            "its score": [round(float(measured.scores[name][place]), 2) for name, place in best.items()],
+            _("habit"): [_(HABIT_NAMES[name]) for name in best],
+            _("the test"): [_(TESTS[name]) for name in best],
+            _("most"): [head_name(int(place[0]), int(place[1])) for place in best.values()],
+            _("its score"): [round(float(measured.scores[name][place]), 2) for name, place in best.items()],
         }
     )

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.analysis.heads.habits import HeadHabits
 from core.analysis.heads.head_similarity import nearest_heads
+from viz.languages import _
 from viz.shell import state
 from viz.shell.selection import Selection
 from viz.widgets.export import Labelled
@@ -72,17 +73,20 @@ def show(
     distances = pool.near(heads_pool, head)
     order = nearest_heads(distances, heads_pool.index(head))
     ranked = [
-        (heads_pool.heads[other], f"JS divergence {distances[other]:.2f} bits") for other in order[:NEAREST]
+        (heads_pool.heads[other], _("JS divergence {bits:.2f} bits", bits=distances[other]))
+        for other in order[:NEAREST]
     ]
     with st.container(key="find.reading"):  # which models read the text changes; what follows keeps its place
-        pictures = tiles.on_text(heads_pool, selection, [head, *(other for other, _ in ranked)])
+        pictures = tiles.on_text(heads_pool, selection, [head, *(each[0] for each in ranked)])
     others = st.container(horizontal=True, vertical_alignment="center")
     left, right = st.columns([2, 5], gap="medium")
     with left:
-        st.markdown(f"**The head in view: {head.place}** :gray[{head.model}]  \n:small[{pool.habit(head)}]")
+        st.markdown(
+            f"{_('**The head in view: {head}**', head=head.place)} :gray[{head.model}]  \n:small[{pool.habit(head)}]"
+        )
         tiles.draw(head, pictures[head], "find.query")
         with others if state.presenting() else st.container():
-            tiles.look_link(head, "Open in Look", selection)
+            tiles.look_link(head, _("Open in Look"), selection)
             run = pictures[head].run or model_run.run(selection)
             head_pills.draw_pills(measured, head.place, run)
     with right:
@@ -91,12 +95,12 @@ def show(
         sentence(heads_pool, distances, order),
         EQUATION,
         lambda: table(
-            heads_pool, {"JS divergence, bits": distances.round(4)}, [heads_pool.index(head), *order]
+            heads_pool, {_("JS divergence, bits"): distances.round(4)}, [heads_pool.index(head), *order]
         ),
         lambda: {"bits": heads_along(heads_pool, distances)},
         code(
             heads_pool,
-            f"bits = head_similarity.divergences_from(rows, {heads_pool.index(head)})   # from {head}\nprint(head_similarity.nearest_heads(bits, {heads_pool.index(head)})[:8])",
+            f"bits = head_similarity.divergences_from(rows, {heads_pool.index(head)})   # from {head.place} of {head.model}\nprint(head_similarity.nearest_heads(bits, {heads_pool.index(head)})[:8])",
         ),
     )
 
@@ -112,11 +116,17 @@ def heads_along(pool: Pool, values: np.ndarray, some: Sequence[int] | None = Non
 
 def sentence(pool: Pool, distances: np.ndarray, order: list[int]) -> str:
     if not order:
-        return "There is no other head to compare with."
+        return _("There is no other head to compare with.")
     first, median = pool.heads[order[0]], float(np.median(distances[order]))
-    return (
-        f"Nearest is {first}: Jensen-Shannon divergence {distances[order[0]]:.2f} bits (maximum 1) on {pool.texts}; the median head has {median:.2f}. "
-        f"0 is the same pattern, 1 is no {'patch' if pool.reads_pictures else 'word'} in common."
+    values = {"head": first, "bits": distances[order[0]], "texts": pool.texts, "median": median}
+    if pool.reads_pictures:
+        return _(
+            "Nearest is {head}: Jensen-Shannon divergence {bits:.2f} bits (maximum 1) on {texts}; the median head has {median:.2f}. 0 is the same pattern, 1 is no patch in common.",
+            **values,
+        )
+    return _(
+        "Nearest is {head}: Jensen-Shannon divergence {bits:.2f} bits (maximum 1) on {texts}; the median head has {median:.2f}. 0 is the same pattern, 1 is no word in common.",
+        **values,
     )
 
 
@@ -125,10 +135,10 @@ def table(heads_pool: Pool, columns: dict[str, np.ndarray], order: list[int]) ->
     some = [heads_pool.heads[number] for number in order]
     return pd.DataFrame(
         {
-            "head": [str(head.place) for head in some],
-            "model": [head.model for head in some],
-            "attention": [head.place.kind for head in some],
-            "habit": [pool.habit(head) for head in some],
+            _("head"): [str(head.place) for head in some],
+            _("model"): [head.model for head in some],
+            _("attention"): [head.place.kind for head in some],
+            _("habit"): [pool.habit(head) for head in some],
             **{name: values[order] for name, values in columns.items()},
         }
     )

@@ -10,6 +10,7 @@ import streamlit as st
 from core.analysis.heads import head_embedding
 from core.analysis.heads.habits import HABIT_NAMES
 from viz.labels import percent
+from viz.languages import _
 from viz.memo import remembered
 from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
@@ -24,7 +25,7 @@ KEY = "find.points"
 def show(heads_pool: Pool, head: Head, selection: Selection) -> ViewContent:
     """Draw all heads as points, the chosen one beside them."""
     others = len(heads_pool.members) > 1 and controls.toggle(
-        "With the heads of the other models", "find.all", False
+        _("With the heads of the other models"), "find.all", False
     )
     some = list(range(len(heads_pool.heads))) if others else heads_pool.rows_of(head.model, head.place.kind)
     heads = [heads_pool.heads[number] for number in some]
@@ -36,18 +37,20 @@ def show(heads_pool: Pool, head: Head, selection: Selection) -> ViewContent:
     left, right = st.columns([5, 2], gap="medium")
     with left:
         page_parts.show(
-            charts.points(plane.points, kinds, names, order=list(HABIT_NAMES.values()), selected=place),
+            charts.points(
+                plane.points, kinds, names, order=[_(name) for name in HABIT_NAMES.values()], selected=place
+            ),
             KEY,
-            f"{len(some)} heads as points; heads that look alike are near each other.",
+            _("{n} heads as points; heads that look alike are near each other.", n=len(some)),
             on_pick=partial(_choose, heads, selection),
         )
     with right:
         st.markdown(
-            f"**{head.place}** :gray[{head.model}]  \n:small[{pool.habit(head)}. Click a point for another head.]"
+            f"**{head.place}** :gray[{head.model}]  \n:small[{_('{habit}. Click a point for another head.', habit=pool.habit(head))}]"
         )
         tiles.draw(head, tiles.on_text(heads_pool, selection, [head])[head], "find.chosen")
-        tiles.look_link(head, "Open in Look", selection)
-    with page_parts.fold("A tree of the most similar heads", "find.tree") as fold:
+        tiles.look_link(head, _("Open in Look"), selection)
+    with page_parts.fold(_("A tree of the most similar heads"), "find.tree") as fold:
         if fold.open:
             links = remembered(
                 bits, "tree", lambda: head_embedding.average_linkage(head_embedding.js_distances(bits))
@@ -55,7 +58,7 @@ def show(heads_pool: Pool, head: Head, selection: Selection) -> ViewContent:
             page_parts.show(
                 charts.tree(links, head_embedding.leaf_order(links), names, selected=place),
                 "find.dendrogram",
-                "Heads joined in the order of their distance.",
+                _("Heads joined in the order of their distance."),
             )
     last = "from core.analysis.heads import head_embedding\n\nplane = head_embedding.classical_mds(head_embedding.js_distances(head_similarity.pairwise_divergences(rows)))\nprint(plane.points, plane.explained_share)"
     return ViewContent(
@@ -87,14 +90,22 @@ def _choose(heads: list[Head], selection: Selection) -> None:
 
 def _sentence(pool: Pool, names: list[str], bits: np.ndarray, explained_share: float) -> str:
     if len(names) < 3:
-        return "A map needs three heads or more."
+        return _("A map needs three heads or more.")
     upper = np.triu_indices(len(names), 1)
     near, far = (int(pick(bits[upper])) for pick in (np.argmin, np.argmax))
     one, other = (names[int(axis[near])] for axis in upper)
     left, right = (names[int(axis[far])] for axis in upper)
-    return (
-        f"{len(names)} heads on {pool.texts}: most alike are {one} and {other} ({bits[upper][near]:.3f} bits), "
-        f"least {left} and {right} ({bits[upper][far]:.3f}). The plane holds {percent(explained_share)} of the squared distances; the rest is lost in the projection."
+    return _(
+        "{n} heads on {texts}: most alike are {one} and {other} ({least:.3f} bits), least {left} and {right} ({most:.3f}). The plane holds {share} of the squared distances; the rest is lost in the projection.",
+        n=len(names),
+        texts=pool.texts,
+        one=one,
+        other=other,
+        least=bits[upper][near],
+        left=left,
+        right=right,
+        most=bits[upper][far],
+        share=percent(explained_share),
     )
 
 

@@ -32,6 +32,7 @@ from core.reading import bounds
 from core.reading.corpus_jobs import SOURCE
 from core.training.recipe import recipes
 from viz.instruments.picture import patches
+from viz.languages import _, ngettext
 from viz.memo import remembered
 from viz.shell import state
 from viz.shell.selection import Selection
@@ -71,7 +72,7 @@ class Head:
     place: HeadRef
 
     def __str__(self) -> str:
-        return f"{self.place} of {self.model}"
+        return _("{head} of {model}", head=self.place, model=self.model)
 
 
 @dataclass(frozen=True)
@@ -102,22 +103,14 @@ class Pool:
         return patches.reads_patches(model_run.open_model(self.members[0][0]))
 
     @property
-    def read(self) -> str:
-        """Return the texts on which they are compared, in words."""
-        return (
-            "drawings" if self.reads_pictures else "texts of its task" if self.by == "token" else "sentences"
-        )
-
-    @property
     def texts(self) -> str:
         """Return how many texts they are, in words: "32 sentences", "1 drawing"."""
         n = len(sentences(self))
-        one = (
-            "text of its task"
-            if self.by == "token" and not self.reads_pictures
-            else self.read.removesuffix("s")
-        )
-        return f"{n} {self.read if n != 1 else one}"
+        if self.reads_pictures:
+            return ngettext("{n} drawing", "{n} drawings", n)
+        if self.by == "token":
+            return ngettext("{n} text of its task", "{n} texts of its task", n)
+        return ngettext("{n} sentence", "{n} sentences", n)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -192,9 +185,9 @@ def _check_room(reader: Model, read: Sequence[Example]) -> None:
     longest = remembered(reader, ("find.longest", tuple(read)), lambda: _longest(reader, read))
     if longest > room:
         raise InputError(
-            f"It reads at most {room:,} tokens of a text.",
-            f"Heads are compared on sentences of up to {longest:,} of its tokens.",
-            "Choose another model.",
+            _("It reads at most {n:,} tokens of a text.", n=room),
+            _("Heads are compared on sentences of up to {n:,} of its tokens.", n=longest),
+            _("Choose another model."),
         )
 
 
@@ -263,7 +256,7 @@ def rows(pool: Pool) -> HeadRows:
     read = sentences(pool)
     steps = [(member, first) for member in pool.members for first in range(0, len(read), AT_ONCE)]
     with (
-        progress(f"Reading {len(read)} {pool.read} with {', '.join(pool.models)}") as tell,
+        progress(_("Reading {texts} with {models}", texts=pool.texts, models=", ".join(pool.models))) as tell,
         engine_client.many() as ask,
     ):
         kept = core.serving.engine.default().cached(_key(pool, read))
@@ -273,7 +266,7 @@ def rows(pool: Pool) -> HeadRows:
 def gathered(pool: Pool, ask: Ask, tell: Callable[[int], None]) -> HeadRows:
     """Return the same by any way of asking, such as an engine's `submit`; `tell(step)` after each step."""
     read, parts, done = sentences(pool), [], 0
-    for model, kind, *_ in pool.members:
+    for model, kind, *_shape in pool.members:
         reader, each = model_run.open_model(model), []
         for first in range(0, len(read), AT_ONCE):
             some = read[first : first + AT_ONCE]
@@ -377,10 +370,10 @@ def corpus_code(model: str, kind: str, passages: ModelCorpus) -> str:
 def corpus_button(key: str) -> None:
     """Draw a button that opens the head in view over the corpus."""
     st.button(
-        "Over a corpus",
+        _("Over a corpus"),
         key=key,
         type="tertiary",
-        help="The strongest rows of this head, and one passage of each tenth",
+        help=_("The strongest rows of this head, and one passage of each tenth"),
         on_click=lambda: state.write(**{"find.by": "corpus"}),
     )
 
@@ -398,7 +391,7 @@ def evidence_of(model: str, kind: str, name: str) -> Evidence:
     written = reader.spec.has_source and "target" in (found.queries, found.keys)
     read = evidence.evidence_texts(name, own_items(model), pairs=written)
     each = []
-    with progress("Reading the sentences behind the score") as tell, engine_client.many() as ask:
+    with progress(_("Reading the sentences behind the score")) as tell, engine_client.many() as ask:
         for first in range(0, len(read), AT_ONCE):
             some = read[first : first + AT_ONCE]
             key = ("find.behind", model, kind, name, first)
@@ -415,7 +408,12 @@ def evidence_of(model: str, kind: str, name: str) -> Evidence:
 
 def habit(head: Head) -> str:
     """Return the measured kind of a head, in words."""
-    return head_survey.survey(head.model)[head.place.kind].label(head.place.layer, head.place.head)
+    return habit_label(head_survey.survey(head.model)[head.place.kind], head.place.layer, head.place.head)
+
+
+def habit_label(measured: HeadHabits, layer: int, head: int) -> str:
+    """Return the same of a head of these."""
+    return _(measured.label(layer, head)) if measured.readable else _("not named")
 
 
 def choose(head: Head, selection: Selection) -> None:

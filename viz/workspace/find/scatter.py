@@ -13,6 +13,7 @@ from core.analysis.heads.corpus import DISTANCE, MEAN, STRONGEST_WEIGHT, UNTRAIN
 from core.analysis.heads.corpus_file import ModelCorpus
 from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
 from viz.labels import head_name
+from viz.languages import _, mark, ngettext
 from viz.number_text import number
 from viz.shell import state
 from viz.shell.selection import Selection
@@ -27,11 +28,11 @@ EQUATION = r"x = \text{one measure}, \qquad y = \text{another}, \qquad \text{mea
 KEY = "find.scatter"
 LAYER, EFFECT = "layer", "effect"
 MEASURES = HABIT_NAMES | {
-    STRONGEST_WEIGHT: "strongest weight of a passage",
-    DISTANCE: "mean distance, tokens",
-    EFFECT: "growth of the loss without the head, nats per token",
-    LAYER: "layer",
-    "spread": "entropy (1 is uniform)",
+    STRONGEST_WEIGHT: mark("strongest weight of a passage"),
+    DISTANCE: mark("mean distance, tokens"),
+    EFFECT: mark("growth of the loss without the head, nats per token"),
+    LAYER: mark("layer"),
+    "spread": mark("entropy (1 is uniform)"),
 }
 """Names of the axes."""
 SURVEY_CODE = """from core.analysis.heads.head_file import read_heads
@@ -50,9 +51,11 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
     across = DISTANCE if DISTANCE in names else LAYER
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="find.scatter.choices"):
         if len(measured) > 1:
-            controls.segmented("Which attention", list(measured), "kind", kind, KINDS.__getitem__)
-        x = controls.select("Across", names, "find.x", across, MEASURES.__getitem__)
-        y = controls.select("Up", names, "find.y", start, MEASURES.__getitem__)
+            controls.segmented(
+                _("Which attention"), list(measured), "kind", kind, lambda kind: _(KINDS[kind])
+            )
+        x = controls.select(_("Across"), names, "find.x", across, lambda name: _(MEASURES[name]))
+        y = controls.select(_("Up"), names, "find.y", start, lambda name: _(MEASURES[name]))
     places = list(np.ndindex(*tables[x].shape))
     labels = [head_name(*place) for place in places]
     left, right = st.columns([2, 1], gap="medium")
@@ -60,64 +63,73 @@ def show(measured: Mapping[str, HeadHabits], head: Head, selection: Selection) -
         page_parts.show(
             charts.scatter(
                 np.stack([tables[x].ravel(), tables[y].ravel()], 1),
-                [measured[kind].label(*place) for place in places],
+                [pool.habit_label(measured[kind], *place) for place in places],
                 labels,
-                (MEASURES[x], MEASURES[y]),
-                order=list(HABIT_NAMES.values()),
+                (_(MEASURES[x]), _(MEASURES[y])),
+                order=[_(name) for name in HABIT_NAMES.values()],
                 ring=places.index((head.place.layer, head.place.head)),
                 untrained=np.stack([bare[x].ravel(), bare[y].ravel()], 1) if {x, y} <= bare.keys() else None,
             ),
             KEY,
-            f"{len(places)} heads as points: {MEASURES[x]} across, {MEASURES[y]} up.",
+            _(
+                "{n} heads as points: {x} across, {y} up.",
+                n=len(places),
+                x=_(MEASURES[x]),
+                y=_(MEASURES[y]),
+            ),
             on_pick=partial(_choose_point, head, places, selection),
         )
         if {x, y} <= bare.keys():
-            st.caption("Grey rings are the heads of an untrained copy of the model.")
+            st.caption(_("Grey rings are the heads of an untrained copy of the model."))
     with right:
         place = head.place
         st.markdown(
-            f"**{place}** :gray[{head.model}]  \n:small[{pool.habit(head)}. Click a point for another head.]"
+            f"**{place}** :gray[{head.model}]  \n:small[{_('{habit}. Click a point for another head.', habit=pool.habit(head))}]"
         )
         rows = [
-            (MEASURES[name], float(table[place.layer, place.head]), _control(bare, name, place))
+            (_(MEASURES[name]), float(table[place.layer, place.head]), _control(bare, name, place))
             for name, table in tables.items()
             if name != LAYER and (name in (x, y) or not state.presenting())
         ]
         if state.presenting():
             for measure, score, untrained in rows:
-                control = "" if np.isnan(untrained) else f" :gray[(untrained {number(untrained, 3)})]"
+                control = (
+                    ""
+                    if np.isnan(untrained)
+                    else f" :gray[{_('(untrained {score})', score=number(untrained, 3))}]"
+                )
                 st.markdown(f"{measure}: **{number(score, 3)}**{control}")
         else:
             page_parts.dataframe(
-                pd.DataFrame(rows, columns=["measure", "score", "untrained"])
+                pd.DataFrame(rows, columns=[_("measure"), _("score"), _("untrained")])
                 .round(2)
                 .dropna(axis="columns", how="all"),
                 hide_index=True,
                 height=320,
                 key="find.scatter.scores",
-                column_config={"measure": st.column_config.TextColumn(width=176)},
+                column_config={_("measure"): st.column_config.TextColumn(width=176)},
             )
         if corpus and not state.presenting():
             pool.corpus_button("find.scatter.corpus")
-        tiles.look_link(head, "Open in Look", selection)
+        tiles.look_link(head, _("Open in Look"), selection)
     if problem:
         st.caption(problem)
     name = start if y == LAYER else y
     if corpus and kind in corpus.kinds:
-        read = f"{corpus.kinds[kind].n:,} passages"
+        read = _("{n:,} passages", n=corpus.kinds[kind].n)
         value = "heads.effect" if name == EFFECT else f"heads.measures[{name!r}][..., {MEAN}]"
         code = f"{pool.corpus_code(head.model, kind, corpus)}print({value})   # layer, head"
     else:
-        read = f"{measured[kind].n} texts"
+        read = ngettext("{n} text", "{n} texts", measured[kind].n)
         code = SURVEY_CODE.format(model=head.model, kind=kind, name=name)
     return ViewContent(
         _sentence(tables, x, y, labels, head.model, read),
         EQUATION,
         lambda: pd.DataFrame(
             {
-                "head": labels,
-                "habit": [measured[kind].label(*place) for place in places],
-                **{MEASURES[name]: table.ravel() for name, table in tables.items()},
+                _("head"): labels,
+                _("habit"): [pool.habit_label(measured[kind], *place) for place in places],
+                **{_(MEASURES[name]): table.ravel() for name, table in tables.items()},
             }
         ),
         lambda: {name.replace(" ", "_"): table for name, table in tables.items()},
@@ -158,9 +170,17 @@ def _sentence(
     name = x if y == LAYER else y
     most, least = (labels[int(pick(tables[name]))] for pick in (np.argmax, np.argmin))
     if name == LAYER:
-        return f"{len(labels)} heads of {model}."
+        return _("{n} heads of {model}.", n=len(labels), model=model)
     high, low = float(tables[name].max()), float(tables[name].min())
-    return (
-        f"{len(labels)} heads of {model} on {read}. Highest in “{MEASURES[name]}” is {most} ({number(high, 3)}), lowest {least} ({number(low, 3)}); "
-        f"the median head has {number(float(np.median(tables[name])), 3)}."
+    return _(
+        "{n} heads of {model} on {texts}. Highest in “{measure}” is {most} ({high}), lowest {least} ({low}); the median head has {median}.",
+        n=len(labels),
+        model=model,
+        texts=read,
+        measure=_(MEASURES[name]),
+        most=most,
+        high=number(high, 3),
+        least=least,
+        low=number(low, 3),
+        median=number(float(np.median(tables[name])), 3),
     )

@@ -17,6 +17,7 @@ from core.data.texts import Example, texts
 from core.errors import InputError
 from viz.instruments import heatmap
 from viz.labels import head_name, literal
+from viz.languages import _
 from viz.shell.selection import Selection
 from viz.widgets import controls, engine_client
 from viz.widgets.pins import View
@@ -54,7 +55,7 @@ def choose(head: Head, corpus: ModelCorpus, heads: HeadCorpus) -> SecondHead | N
     models = list(dict.fromkeys([*pool.with_corpus(), *steps]))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="find.corpus.other"):
         model = controls.select(
-            "Beside a head of", ["", *models], "find.beside", "", lambda name: name or "no other head"
+            _("Beside a head of"), ["", *models], "find.beside", "", lambda name: name or _("no other head")
         )
         if not model:
             return None
@@ -72,7 +73,7 @@ def choose(head: Head, corpus: ModelCorpus, heads: HeadCorpus) -> SecondHead | N
         if not places:
             return None
         same = next((name for name, place in places.items() if place == head.place), next(iter(places)))
-        place = places[controls.select("Which head", list(places), "find.beside_head", same)]
+        place = places[controls.select(_("Which head"), list(places), "find.beside_head", same)]
         return SecondHead(Head(model, place), kinds[place.kind], own, note)
 
 
@@ -85,14 +86,18 @@ def _measured(
     if not read_now and not corpus.texts:
         shipped, problem = pool.corpus(model)
         if shipped is None:
-            wrong = problem or f"{model} has no corpus."
-            raise InputError(wrong, "Two heads are compared on passages.", "Choose another model.")
+            wrong = problem or _("{model} has no corpus.", model=model)
+            raise InputError(wrong, _("Two heads are compared on passages."), _("Choose another model."))
         same = shipped.sources == corpus.sources
-        note = "" if same else f"{model} was measured on other passages than {head.model}."
+        note = (
+            ""
+            if same
+            else _("{model} was measured on other passages than {other}.", model=model, other=head.model)
+        )
         return heads, dict(shipped.kinds), note
     read = _passages(head, corpus)
     own, other = _read(head.model, read)[head.place.kind], _read(model, read)
-    return own, other, f"Both were measured on the same {len(read)} texts."
+    return own, other, _("Both were measured on the same {n} texts.", n=len(read))
 
 
 def _passages(head: Head, corpus: ModelCorpus) -> tuple[Example, ...]:
@@ -116,10 +121,10 @@ def with_difference(scores: pd.DataFrame, head: Head, second: SecondHead) -> pd.
     """Return the scores of a head with those of the second one, and the differences."""
     place, model = second.head.place, second.head.model
     means = {
-        MEASURES[name]: values[place.layer, place.head, MEAN]
+        _(MEASURES[name]): values[place.layer, place.head, MEAN]
         for name, values in second.heads.measures.items()
     }
-    other = np.array([means.get(name, np.nan) for name in scores["measure"]])
+    other = np.array([means.get(name, np.nan) for name in scores[_("measure")]])
     step = history.parse_step_name(model)
     name = f"{place} {model}"
     if model == head.model:
@@ -128,13 +133,13 @@ def with_difference(scores: pd.DataFrame, head: Head, second: SecondHead) -> pd.
         name = f"{place}{history.STEP_MARK}{step[1]}"
     scores = scores.copy()
     scores.insert(2, name, other.round(3))
-    scores.insert(3, "difference", (scores["mean"] - other).round(3))
+    scores.insert(3, _("difference"), (scores[_("mean")] - other).round(3))
     return scores
 
 
 def show_patterns(head: Head, second: Head, selection: Selection) -> None:
     """Draw the patterns of both on the text in view, and their difference."""
-    st.markdown("#### Both on your text")
+    st.markdown(_("#### Both on your text"))
     try:
         both = [data.pane_of(_view(one, selection), "word") for one in (head, second)]
         comparison = data.compared(both, "word")
@@ -152,9 +157,24 @@ def show_patterns(head: Head, second: Head, selection: Selection) -> None:
                 title = f"{'AB'[place]}: {one.view} {one.view.model}"
                 _draw(comparison, place, comparison.weights[place], title, comparison.allowed[place])
     st.caption(
-        f"Jensen-Shannon divergence {pair.likeness.bits:.2f} bits (maximum 1), the mean over the {comparison.places} that both read."
-        if len(pair.order)
-        else f"The two have no {comparison.places} in common."
+        _distance(pair.likeness.bits, is_picture=comparison.panes[0].is_picture, in_common=bool(pair.order))
+    )
+
+
+def _distance(bits: float, *, is_picture: bool, in_common: bool) -> str:
+    """Return how far two patterns are from each other, in words."""
+    if not in_common:
+        return (
+            _("The two have no patches in common.") if is_picture else _("The two have no words in common.")
+        )
+    if is_picture:
+        return _(
+            "Jensen-Shannon divergence {bits:.2f} bits (maximum 1), the mean over the patches that both read.",
+            bits=bits,
+        )
+    return _(
+        "Jensen-Shannon divergence {bits:.2f} bits (maximum 1), the mean over the words that both read.",
+        bits=bits,
     )
 
 

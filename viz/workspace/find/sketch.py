@@ -8,6 +8,7 @@ import streamlit as st
 from core.analysis.heads import sketch
 from viz.instruments import mask_editor
 from viz.labels import query_and_key
+from viz.languages import _, mark
 from viz.shell import state
 from viz.shell.selection import Selection
 from viz.widgets.export import Labelled
@@ -17,12 +18,18 @@ from viz.workspace.find.tiles import Picture, ViewContent
 
 NEAREST = 6
 EQUATION = r"s(\text{head}) = 1 - \frac{1}{|D|} \sum_{r \in D} \mathrm{JSD}(\text{drawn}_r, \text{head}_r), \qquad D = \text{rows with a stroke}"
-LABELS = ["first", *(str(place) for place in range(2, sketch.SIZE)), "last"]
+NAMES = (mark("the word before"), mark("the word itself"), mark("the first word"), mark("blocks"))
+"""The names of ready-made drawings (`core.analysis.heads.sketch`)."""
 _START, _TURN, _CODE = (
     "find.start",
     "find.turn",
     "find.code",
 )  # of this session: what the pad began with, how often, and its last drawing
+
+
+def labels() -> list[str]:
+    """Return the names of the positions of a drawing."""
+    return [_("first"), *(str(place) for place in range(2, sketch.SIZE)), _("last")]
 
 
 def pack(drawing: np.ndarray) -> str:
@@ -38,7 +45,7 @@ def unpack(text: str) -> np.ndarray:
     """Read the drawing of a link; raises `state.Unusable`."""
     size = sketch.SIZE**2
     if len(text) != size // 4 or set(text) - set("0123456789abcdef"):
-        raise state.Unusable(f"A drawing is {size // 4} of the characters 0 to 9 and a to f.")
+        raise state.Unusable(_("A drawing is {n} of the characters 0 to 9 and a to f.", n=size // 4))
     return (
         np.unpackbits(np.frombuffer(bytes.fromhex(text), dtype=np.uint8))
         .astype(bool)
@@ -52,14 +59,16 @@ def show(heads_pool: Pool, selection: Selection) -> ViewContent:
     left, right = st.columns([2, 5] if state.presenting() else [2, 3], gap="large")
     with left:
         st.caption(
-            "Draw where a head should attend: rows are the positions that attend, from the first word of a sentence to the last, columns the positions attended to. Empty rows do not count."
+            _(
+                "Draw where a head should attend: rows are the positions that attend, from the first word of a sentence to the last, columns the positions attended to. Empty rows do not count."
+            )
         )
         drawn = _pad()
     with right:
         if not drawn.any():
-            st.text("Draw a stroke, or take one of the drawings by name.")
+            st.text(_("Draw a stroke, or take one of the drawings by name."))
             return ViewContent(
-                "Nothing is drawn.",
+                _("Nothing is drawn."),
                 EQUATION,
                 lambda: like.table(heads_pool, {}, []),
                 lambda: {"drawn": drawn},
@@ -67,15 +76,24 @@ def show(heads_pool: Pool, selection: Selection) -> ViewContent:
             )
         scores = sketch.sketch_similarity(drawn, patterns)
         order = np.argsort(-scores, kind="stable").tolist()
-        ranked = [(heads_pool.heads[number], f"score {scores[number]:.2f}") for number in order[:NEAREST]]
+        ranked = [
+            (heads_pool.heads[number], _("score {score:.2f}", score=scores[number]))
+            for number in order[:NEAREST]
+        ]
         pictures = {
-            heads_pool.heads[number]: Picture(patterns[number], LABELS, LABELS) for number in order[:NEAREST]
+            heads_pool.heads[number]: Picture(patterns[number], labels(), labels())
+            for number in order[:NEAREST]
         }
         tiles.tiles(ranked, pictures, selection, "find.drawn")
     best = heads_pool.heads[order[0]]
-    said = (
-        f"Most like the drawing is {best} ({pool.habit(best)}), score {scores[order[0]]:.2f} of 1; the median head has {np.median(scores):.2f}. "
-        f"The score compares mean patterns on {len(pool.sentences(heads_pool))} sentences, each resampled to {sketch.SIZE} positions."
+    said = _(
+        "Most like the drawing is {head} ({habit}), score {score:.2f} of 1; the median head has {median:.2f}. The score compares mean patterns on {n} sentences, each resampled to {size} positions.",
+        head=best,
+        habit=pool.habit(best),
+        score=scores[order[0]],
+        median=np.median(scores),
+        n=len(pool.sentences(heads_pool)),
+        size=sketch.SIZE,
     )
     last = (
         "from core.analysis.heads import sketch\nimport numpy as np\n\n"
@@ -85,7 +103,7 @@ def show(heads_pool: Pool, selection: Selection) -> ViewContent:
     return ViewContent(
         said,
         EQUATION,
-        lambda: like.table(heads_pool, {"score": scores.round(4)}, order),
+        lambda: like.table(heads_pool, {_("score"): scores.round(4)}, order),
         lambda: {
             "drawn": Labelled(drawn, {"row": None, "column": None}),
             "scores": like.heads_along(heads_pool, scores),
@@ -105,13 +123,13 @@ def _pad() -> np.ndarray:
         memory[_START], memory[_CODE], memory[_TURN] = unpack(wanted), wanted, memory.get(_TURN, 0) + 1
     return mask_editor(
         memory[_START],
-        LABELS,
-        LABELS,
+        labels(),
+        labels(),
         key="find.pad",
         turn=memory[_TURN],
-        presets=strokes,
+        presets={_(name): drawing for name, drawing in strokes.items()},
         axis=query_and_key("position"),
-        title="Your drawing",
+        title=_("Your drawing"),
         height=330,
         drawing=True,
         on_stroke=_stroke,

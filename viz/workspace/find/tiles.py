@@ -17,6 +17,7 @@ from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import literal, shorten, visible
+from viz.languages import _
 from viz.memo import remembered
 from viz.shell import links, state
 from viz.shell.selection import Selection
@@ -94,9 +95,9 @@ def on_text(heads_pool: Pool, selection: Selection, heads: Sequence[Head]) -> di
     queries, keys = head_similarity.common_positions(list(seen.values()))
     if not queries or not keys:
         raise InputError(
-            "No word stands in this text, or in what is written to it, for all of these models.",
-            "A pattern has a row and a column for each such word.",
-            "Type a few words.",
+            _("No word stands in this text, or in what is written to it, for all of these models."),
+            _("A pattern has a row and a column for each such word."),
+            _("Type a few words."),
         )
     weights = {which: one.regroup(queries, keys)[:, :MOST, : MOST + 1] for which, one in seen.items()}
     marks = any(part[..., 0].max() > 0.005 for part in weights.values())
@@ -150,9 +151,17 @@ def draw(head: Head, picture: Picture, key: str, *, height: int = 300) -> None:
     if picture.run is not None:
         patches.on_patches(picture.run, picture.weights, key=key, height=height).show()
         return
-    heatmap(picture.weights, picture.queries, picture.keys, key=key, allowed=picture.allowed, height=height)
+    heatmap(
+        picture.weights,
+        picture.queries,
+        picture.keys,
+        key=key,
+        allowed=picture.allowed,
+        axis=(_("query"), _("key")),
+        height=height,
+    )
     if not picture.complete:
-        st.caption(f"The pictures show the first {MOST} words.")
+        st.caption(_("The pictures show the first {n} words.", n=MOST))
 
 
 def tiles(
@@ -172,9 +181,13 @@ def tiles(
                 if head in pictures:
                     picture = pictures[head]
                     drawn = _thumbnail(picture, HIGH_IN_A_ROOM if in_room else HIGH)
-                    page_parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {habit}.")
+                    page_parts.show(
+                        drawn,
+                        f"{key}.picture.{rank}",
+                        _("The pattern of {head}: {habit}.", head=head, habit=habit),
+                    )
                 else:
-                    st.caption("This text is too long for this model.")
+                    st.caption(_("This text is too long for this model."))
                 with st.container(
                     horizontal=True,
                     gap=None,
@@ -182,12 +195,12 @@ def tiles(
                     horizontal_alignment="distribute",
                     wrap=False,
                 ):
-                    look_link(head, "Open", selection)
+                    look_link(head, _("Open"), selection)
                     st.button(
-                        "Like this",
+                        _("Like this"),
                         key=f"{key}.like.{rank}",
                         type="tertiary",
-                        help="Find the heads that are nearest to this one",
+                        help=_("Find the heads that are nearest to this one"),
                         on_click=pool.choose,
                         args=(head, selection),
                     )

@@ -17,6 +17,7 @@ from core.training import growth
 from core.training.records import Report
 from core.training.toy import toy_training
 from viz.labels import head_name
+from viz.languages import _, mark
 from viz.widgets import engine_client
 from viz.workspace.shared.tasks import CONTINUE
 from viz.workspace.shared.toy_models import kind_of
@@ -24,7 +25,7 @@ from viz.workspace.shared.toy_models import kind_of
 KEEP = ("*.pattern",)
 NEXT = "next"
 """The habit of models of small tasks: to look at the position that holds what comes next."""
-SENTENCE_NAMES = {NEXT: "what comes next"}
+SENTENCE_NAMES = {NEXT: mark("what comes next")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ class Course:
     @property
     def heads(self) -> dict[str, tuple[int, int]]:
         """Return every head by its name."""
-        _, layers, heads = self.scores.shape
+        layers, heads = self.scores.shape[1:]
         return {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}
 
     @property
@@ -57,7 +58,7 @@ class Course:
 
     @property
     def says(self) -> str:
-        return SENTENCE_NAMES.get(self.habit) or HABIT_NAMES[self.habit]
+        return _(SENTENCE_NAMES.get(self.habit) or HABIT_NAMES[self.habit])
 
     def curve(self, head: str) -> np.ndarray:
         return self.scores[(slice(None), *self.heads[head])]
@@ -127,5 +128,5 @@ def patterns(course: Course, step: int) -> Attention:
 def table(course: Course) -> Mapping[str, object]:
     """Return all measures, a row for each moment."""
     curves = {f"{name}, {course.says}": course.curve(name) for name in course.heads}
-    share = {"token accuracy": course.right} if course.right else {}
-    return {"step": course.measured, "loss, nats per token": course.loss, **share, **curves}
+    share = {_("token accuracy"): course.right} if course.right else {}
+    return {_("step"): course.measured, _("loss, nats per token"): course.loss, **share, **curves}

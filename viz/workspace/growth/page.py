@@ -11,6 +11,7 @@ from core.jobs.trainer import YOURS
 from core.run import Attention
 from core.training import growth
 from viz.labels import literal
+from viz.languages import _, mark
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, page_parts
@@ -34,9 +35,9 @@ PAGE = Page(
 OWN_TRAINING = "here"
 _BEFORE = "growth.shown"
 KINDS = {
-    "induction-tiny": "Repeated strings",
-    "gpt-twin": "A small language model",
-    OWN_TRAINING: "Train one yourself",
+    "induction-tiny": mark("Repeated strings"),
+    "gpt-twin": mark("A small language model"),
+    OWN_TRAINING: mark("Train one yourself"),
 }
 
 
@@ -71,12 +72,15 @@ def page() -> None:
     known = asked and history.base_name(asked) in offered
     first = history.base_name(asked) if known else offered[0]
     name = controls.segmented(
-        "What learns", offered, "growth.of", first, lambda name: KINDS.get(name, name), quiet=True
+        _("What learns"), offered, "growth.of", first, lambda name: _(KINDS.get(name, name)), quiet=True
     )
     if asked and not known:
         st.caption(
             literal(
-                f"{asked} is not shown here: no moments of its training are stored. Below are models with theirs; yours is kept for the other pages."
+                _(
+                    "{model} is not shown here: no moments of its training are stored. Below are models with theirs; yours is kept for the other pages.",
+                    model=asked,
+                )
             )
         )
     ticking = _ticking(name)
@@ -101,7 +105,7 @@ def _body(source: str, ticking: float | None) -> None:
             st.rerun()
         course = _course(source)
         if course is None:
-            st.text("Its heads are drawn here as soon as it has taken its first steps.")
+            st.text(_("Its heads are drawn here as soon as it has taken its first steps."))
             return
         alive = source == OWN_TRAINING and course.name.startswith(YOURS) and train.running(course)
         step = course.steps[-1] if alive else player.beat(course, _opening(course))
@@ -125,7 +129,7 @@ def _body(source: str, ticking: float | None) -> None:
                 pictures.draw_two_moments(course, head, step, other, now, then)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if in_room:
-                with st.popover("Score and step", icon=":material/tune:", type="tertiary"):
+                with st.popover(_("Score and step"), icon=":material/tune:", type="tertiary"):
                     pictures.choices(course)
             train.use(course, step, *course.heads[head])
         pictures.folds(PAGE, course, head, step, other, now, then)
@@ -167,11 +171,35 @@ def _other(course: Course, step: int) -> int:
 def sentence(course: Course, head: str, step: int) -> str:
     """Return the measures of a head in words: its largest rise between two moments, and its score now."""
     curve, at = course.curve(head), course.index_of(step)
-    now = f"At step {step:,} the score is {curve[at]:.2f} and the loss {course.loss[at]:.2f} nats."
+    now = _(
+        "At step {step:,} the score is {score:.2f} and the loss {loss:.2f} nats.",
+        step=step,
+        score=curve[at],
+        loss=course.loss[at],
+    )
     if len(curve) < 2:
         return now
     i = growth.steepest_moment(curve.tolist())
     sudden = curve[i + 1] - curve[i] > 0.5 * (curve.max() - curve.min()) and curve[-1] > 0.35
-    event = f"the habit “{course.says}” appears" if sudden else "the score grows most"
-    rise = f"Between step {course.measured[i]:,} and step {course.measured[i + 1]:,} {event}: {head} rises from {curve[i]:.2f} to {curve[i + 1]:.2f}. "
-    return (rise if curve[i + 1] > curve[i] else f"{head} never has this habit. ") + now
+    if not curve[i + 1] > curve[i]:
+        return " ".join((_("{head} never has this habit.", head=head), now))
+    values = {
+        "first": course.measured[i],
+        "second": course.measured[i + 1],
+        "head": head,
+        "before": curve[i],
+        "after": curve[i + 1],
+    }
+    rise = (
+        _(
+            "Between step {first:,} and step {second:,} the habit “{habit}” appears: {head} rises from {before:.2f} to {after:.2f}.",
+            habit=course.says,
+            **values,
+        )
+        if sudden
+        else _(
+            "Between step {first:,} and step {second:,} the score grows most: {head} rises from {before:.2f} to {after:.2f}.",
+            **values,
+        )
+    )
+    return f"{rise} {now}"

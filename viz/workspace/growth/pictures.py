@@ -16,6 +16,7 @@ from viz.charts.parts.figures import draw_once
 from viz.instruments import clicked_head, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, visible
+from viz.languages import _, mark, write_number
 from viz.shell import state
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
@@ -24,19 +25,23 @@ from viz.workspace.growth.course import NEXT, Course, table
 
 GRID = "growth.grid"
 LINKED = "growth"
-FORMED, NOT_YET = "formed", "not yet"
+FORMED, NOT_YET = mark("formed"), mark("not yet")
 FORMULAS = {
     "induction": (
         r"\frac{1}{|R|}\sum_{i \in R} \sum_{\;j:\ x_{j-1} = x_i} a_{ij}",
-        "R are the positions whose symbol has occurred before: the weight is that on what followed it then.",
+        mark(
+            "R are the positions whose symbol has occurred before: the weight is that on what followed it then."
+        ),
     ),
     "previous": (
         r"\frac{1}{n-2}\sum_{i=3}^{n} a_{i,\,i-1}",
-        "The mean weight on the word just before, from the third word on.",
+        mark("The mean weight on the word just before, from the third word on."),
     ),
     NEXT: (
         r"\frac{1}{|R|}\sum_{i \in R} a_{i,\,s(i+1)}",
-        "R are the positions before each symbol of the answer; s(i+1) is the position of that symbol in the question.",
+        mark(
+            "R are the positions before each symbol of the answer; s(i+1) is the position of that symbol in the question."
+        ),
     ),
 }
 CODE = """{opening}
@@ -58,10 +63,10 @@ def everything(
     with left:
         packet = grid_packet(
             now.weights,
-            kinds=[[FORMED if value >= MIN_SCORE else NOT_YET for value in row] for row in scores],
+            kinds=[[_(FORMED if value >= MIN_SCORE else NOT_YET) for value in row] for row in scores],
             scores=scores,
             allowed=now.allowed[0, 0],
-            title=f"All heads at step {step:,}",
+            title=_("All heads at step {step:,}", step=step),
             group=LINKED,
             place=GRID,
             queries=now.queries,
@@ -69,17 +74,25 @@ def everything(
         )
         show_grid(packet, key=GRID, selected=course.heads[head], echo=clicked_head(GRID)[1], on_choice=_open)
     with right:
-        moments = {f"step {step:,}": step} | ({f"step {other:,}": other} if other != step else {})
-        lost = pd.DataFrame({"loss": course.loss}, course.measured)
+        moments = {_("step {step:,}", step=each): each for each in (step, other)}
+        lost = pd.DataFrame({_("loss"): course.loss}, course.measured)
         curves = pd.DataFrame({name: course.curve(name) for name in names}, course.measured)
-        weight = f"{head}, {course.says}: mean weight"
-        for key, chart, told in (
-            ("loss", _over_steps(lost, moments, "loss, nats per token"), "Loss from {} to {}."),
-            ("curves", _over_steps(curves, moments, weight, head), head + " from {} to {}."),
+        weight = _("{head}, {habit}: mean weight", head=head, habit=course.says)
+        for key, chart, alt in (
+            (
+                "loss",
+                _over_steps(lost, moments, _("loss, nats per token")),
+                mark("Loss from {first:.2f} to {last:.2f}."),
+            ),
+            (
+                "curves",
+                _over_steps(curves, moments, weight, head),
+                mark("{head} from {first:.2f} to {last:.2f}."),
+            ),
         ):
-            line = lost["loss"] if key == "loss" else curves[head]
-            alt = told.format(*(f"{value:.2f}" for value in (line.iloc[0], line.iloc[-1])))
-            page_parts.show_large(chart, f"growth.{key}", alt, present_height=140)
+            line = lost[_("loss")] if key == "loss" else curves[head]
+            values = {"head": head, "first": float(line.iloc[0]), "last": float(line.iloc[-1])}
+            page_parts.show_large(chart, f"growth.{key}", _(alt, **values), present_height=140)
     return head
 
 
@@ -91,7 +104,7 @@ def _over_steps(
     return marks.lines(
         table,
         title=title,
-        x="steps of training" if head else "",
+        x=_("steps of training") if head else "",
         ends=(0, 1.05) if head else None,
         hues=[0] * len(table.columns) if head else [1],
         highlighted=[head] if head else (),
@@ -103,7 +116,7 @@ def _over_steps(
 
 def _open() -> None:
     """Compare the head of the tile that was clicked."""
-    at, _ = clicked_head(GRID)
+    at = clicked_head(GRID)[0]
     if at is not None:
         state.write(**{"growth.head": head_name(*at)})
 
@@ -112,13 +125,21 @@ def choices(course: Course) -> None:
     """Draw the choice of the head, where no tile chooses it; the score, and the step to compare with."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if not state.presenting():
-            controls.pills("Head", list(course.heads), "growth.head", course.best)
+            controls.pills(_("Head"), list(course.heads), "growth.head", course.best)
         if course.habits:
             controls.select(
-                "Score", list(course.habits), "growth.habit", course.habits[0], HABIT_NAMES.__getitem__
+                _("Score"),
+                list(course.habits),
+                "growth.habit",
+                course.habits[0],
+                lambda habit: _(HABIT_NAMES[habit]),
             )
         controls.select(
-            "Compare with step", list(course.steps), "growth.other", course.steps[0], lambda at: f"{at:,}"
+            _("Compare with step"),
+            list(course.steps),
+            "growth.other",
+            course.steps[0],
+            lambda at: write_number(f"{at:,}"),
         )
 
 
@@ -143,7 +164,8 @@ def draw_two_moments(
                 held.keys,
                 key=f"growth.{key}",
                 allowed=held.allowed[0, 0],
-                title=f"{head} at step {at:,}",
+                axis=(_("query"), _("key")),
+                title=_("{head} at step {step:,}", head=head, step=at),
                 group=LINKED,
                 height=380,
             )
@@ -158,13 +180,17 @@ def folds(
     with page_parts.fold(page_parts.LOOKING, "growth.looking") as fold:
         if fold.open:
             st.markdown(
-                "Each tile is one head: rows are the positions that attend, columns the positions attended to, and dark means much weight. All tiles show the same line of "
-                "text, so only the weights of the model change from moment to moment. The curves are measured on many other lines, which the training never saw. "
-                "The axis of steps is stretched at the left: equal factors are equally far apart, because most changes happen early. A score is the share of a head's weight that fits the habit. It does not show that the model needs this head: switch it off in What if to see that."
+                _(
+                    "Each tile is one head: rows are the positions that attend, columns the positions attended to, and dark means much weight. All tiles show the same line of "
+                    "text, so only the weights of the model change from moment to moment. The curves are measured on many other lines, which the training never saw. "
+                    "The axis of steps is stretched at the left: equal factors are equally far apart, because most changes happen early. A score is the share of a head's weight that fits the habit. It does not show that the model needs this head: switch it off in What if to see that."
+                )
             )
             if course.habit == NEXT:
                 st.markdown(
-                    "The training takes one processor core at low priority and ends after two minutes at most. Close the tab, and it ends too."
+                    _(
+                        "The training takes one processor core at low priority and ends after two minutes at most. Close the tab, and it ends too."
+                    )
                 )
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: pd.DataFrame(table(course)), "growth")
@@ -192,13 +218,22 @@ def folds(
 
 def _equation(course: Course, head: str, step: int, now: Attention) -> None:
     """Draw the definition of the score, and the row of this text in which the head has most of it."""
-    formula, words = FORMULAS.get(course.habit, (r"a_{ij}", "The weight of position i on position j."))
+    formula, words = FORMULAS.get(course.habit, (r"a_{ij}", _("The weight of position i on position j.")))
     page_parts.equation(formula)
-    st.text(words)
+    st.text(_(words))
     weights = now.weights[course.heads[head]]
     row = int(np.argmax(weights[2:].max(-1))) + 2
     key = int(weights[row].argmax())
     st.text(
-        f"On this line at step {step:,}, {head} gives {weights[row, key]:.2f} from “{visible(now.queries[row])}” (position {row + 1}) "
-        f"to “{visible(now.keys[key])}” (position {key + 1}). Over all measured lines its score is {course.curve(head)[course.index_of(step)]:.2f}."
+        _(
+            "On this line at step {step:,}, {head} gives {weight:.2f} from “{query}” (position {row}) to “{key}” (position {column}). Over all measured lines its score is {score:.2f}.",
+            step=step,
+            head=head,
+            weight=weights[row, key],
+            query=visible(now.queries[row]),
+            row=row + 1,
+            key=visible(now.keys[key]),
+            column=key + 1,
+            score=course.curve(head)[course.index_of(step)],
+        )
     )

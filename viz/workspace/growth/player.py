@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from viz.languages import _, write_number
 from viz.shell import state
 from viz.workspace.growth.course import Course
 
@@ -54,18 +55,18 @@ def show(course: Course, step: int) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if len(steps) > 1:
             st.select_slider(
-                "Step of the training",
+                _("Step of the training"),
                 steps,
                 step,
                 key=key,
-                format_func=lambda step: f"{step:,}",
+                format_func=lambda step: write_number(f"{step:,}"),
                 on_change=lambda: stand(st.session_state[key]),
                 width="stretch",
             )
         else:
-            st.text("Step 0: nothing is learned yet.")
+            st.text(_("Step 0: nothing is learned yet."))
         st.button(
-            "Back",
+            _("Back"),
             icon=":material/arrow_back:",
             key="growth.back",
             disabled=index == 0,
@@ -73,10 +74,10 @@ def show(course: Course, step: int) -> None:
             args=(steps[max(0, index - 1)],),
         )
         if playing():
-            st.button("Stop", icon=":material/stop:", key="growth.stop", on_click=stand, args=(step,))
+            st.button(_("Stop"), icon=":material/stop:", key="growth.stop", on_click=stand, args=(step,))
         else:
             st.button(
-                "Play",
+                _("Play"),
                 icon=":material/play_arrow:",
                 key="growth.play",
                 disabled=len(steps) < 2,

@@ -98,7 +98,9 @@ def draw_pills(measured: Mapping[str, HeadHabits], now: HeadRef, run: Run | None
 def explain_names(measured: Mapping[str, HeadHabits], heads: Collection[HeadRef]) -> str:
     """Return Markdown that explains the word head, as in the glossary, and the test behind the name of each of these heads."""
     found = {measured[place.kind].habit(place.layer, place.head): place for place in heads}
-    names = "".join(f"\n- **{_(HABIT_NAMES[habit])}**: {TESTS[habit]}" for habit in found if habit in TESTS)
+    names = "".join(
+        f"\n- **{_(HABIT_NAMES[habit])}**: {_(TESTS[habit])}" for habit in found if habit in TESTS
+    )
     about = _("The names say what a head did in a test, on sentences of ours:")
     return f"{term('head').sentence}\n\n{about}{names}"
 
