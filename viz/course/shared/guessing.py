@@ -21,12 +21,13 @@ from core.maths import softmax
 from core.model import Model
 from core.reading.bounds import token_limit
 from core.text import Tokenizer
+from viz.languages import _, mark, ngettext
 
 Array = np.ndarray
 MOST_PIECES = 12
 READS = 32
 """Runs of the text that a round costs, with the words to choose from: the text read a few times, and a batch of words behind it."""
-ONE = "A guess is one word or one punctuation mark."
+ONE = mark("A guess is one word or one punctuation mark.")
 OPENING = re.compile(r"[(\[{“‘—\-\s]$")
 
 
@@ -94,9 +95,9 @@ class Round:
     def __post_init__(self) -> None:
         if self.model.spec.has_source or not self.model.spec.writes:
             raise InputError(
-                f"{self.model.name} does not continue a text.",
-                "Guessing the next word needs a model of the GPT kind.",
-                "Choose another model.",
+                _("{model} does not continue a text.", model=self.model.name),
+                _("Guessing the next word needs a model of the GPT kind."),
+                _("Choose another model."),
             )
 
     @cached_property
@@ -132,15 +133,19 @@ class Round:
         encoded = self.model.tokenizer.encode(self._glue(word) + word)
         if encoded.uncovered or not encoded.ids:
             raise InputError(
-                f"'{word}' has a character that is not in the vocabulary of {self.model.name}.",
-                "A guess has to consist of its tokens.",
-                "Guess another word.",
+                _(
+                    "'{word}' has a character that is not in the vocabulary of {model}.",
+                    word=word,
+                    model=self.model.name,
+                ),
+                _("A guess has to consist of its tokens."),
+                _("Guess another word."),
             )
         if len(encoded.ids) > MOST_PIECES:
             raise InputError(
-                f"The guess has {len(encoded.ids)} tokens.",
-                f"A guess has at most {MOST_PIECES}.",
-                "Guess a shorter word.",
+                _("The guess has {n} tokens.", n=len(encoded.ids)),
+                _("A guess has at most {n}.", n=MOST_PIECES),
+                _("Guess a shorter word."),
             )
         scores = continuation_logits(self.model, self.prompt, [encoded.ids])[0]
         log_p = scores[:-1].log_softmax(-1)
@@ -208,11 +213,11 @@ class Round:
 def _checked(guess: str) -> str:
     """Return the guess without spaces around it. Raises InputError unless it is one word."""
     if not guess.strip():
-        raise InputError("There is no guess.", ONE, "Type what you think comes next.")
+        raise InputError(_("There is no guess."), _(ONE), _("Type what you think comes next."))
     if "\n" in guess or "\r" in guess:
-        raise InputError("The guess starts a new line.", ONE, "Leave the line break out.")
+        raise InputError(_("The guess starts a new line."), _(ONE), _("Leave the line break out."))
     if len(guess.split()) > 1:
-        raise InputError("The guess has more than one word.", ONE, "Type only the next word.")
+        raise InputError(_("The guess has more than one word."), _(ONE), _("Type only the next word."))
     return guess.strip()
 
 
@@ -296,9 +301,21 @@ def score_sentence(history: Sequence[Played]) -> str:
     "After 1 round: your words cost 3.0 bits, the model's own 1.0, guessing by chance 3.0. You are 2.0 bits behind the model."
     """
     if not history:
-        return "No round has been played."
+        return _("No round has been played.")
     now = score(history)
-    rounds, gap, stand = f"{now.rounds} round{'s' * (now.rounds > 1)}", now.bits_behind, "even with"
-    if abs(gap) >= 0.05:
-        stand = f"{abs(gap):.1f} bits {'behind' if gap > 0 else 'ahead of'}"
-    return f"After {rounds}: your words cost {now.you:.1f} bits, the model's own {now.model:.1f}, guessing by chance {now.chance:.1f}. You are {stand} the model."
+    costs = ngettext(
+        "After {n} round: your words cost {you:.1f} bits, the model's own {model:.1f}, guessing by chance {chance:.1f}.",
+        "After {n} rounds: your words cost {you:.1f} bits, the model's own {model:.1f}, guessing by chance {chance:.1f}.",
+        now.rounds,
+        you=now.you,
+        model=now.model,
+        chance=now.chance,
+    )
+    gap = now.bits_behind
+    if abs(gap) < 0.05:
+        stand = _("You are even with the model.")
+    elif gap > 0:
+        stand = _("You are {bits:.1f} bits behind the model.", bits=gap)
+    else:
+        stand = _("You are {bits:.1f} bits ahead of the model.", bits=-gap)
+    return f"{costs} {stand}"
