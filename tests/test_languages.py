@@ -26,7 +26,7 @@ BARE = {
     "viz/__init__.py": 1,
     "viz/charts": 19,
     "viz/classroom": 84,
-    "viz/course": 3354,
+    "viz/course": 3196,
     "viz/export": 48,
     "viz/instruments": 121,
     "viz/limits.py": 2,

@@ -15,6 +15,7 @@ from core.analysis.residual.vectors import analogy_vector, cosine_rank, nearest_
 from core.errors import InputError
 from core.maths import cosines, unit_rows
 from core.run import Run
+from viz.languages import _
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TOY = {"king": (1.0, 1.0), "man": (1.0, 0.0), "woman": (0.0, 0.0), "queen": (0.0, 1.0)}
@@ -59,13 +60,15 @@ def row_of(model: Any, word: str) -> int:
     ids = model.tokenizer.encode(word.strip()).ids
     if len(ids) != 1:
         raise InputError(
-            f"“{_short(word)}” is {len(ids)} words.", "Each box takes one word.", "Type one, such as king."
+            _("“{word}” is {n} words.", word=_short(word), n=len(ids)),
+            _("Each box takes one word."),
+            _("Type one, such as king."),
         )
     if ids[0] == UNKNOWN:
         raise InputError(
-            f"“{_short(word)}” is not in the vocabulary of {model.name}.",
-            f"It has vectors for the {len(model.tokenizer) - 1:,} most frequent words of its texts.",
-            "Try another word.",
+            _("“{word}” is not in the vocabulary of {model}.", word=_short(word), model=model.name),
+            _("It has vectors for the {n:,} most frequent words of its texts.", n=len(model.tokenizer) - 1),
+            _("Try another word."),
         )
     return int(ids[0])
 
@@ -83,12 +86,12 @@ def add(model: Any, a: str, b: str, c: str, n: int = 8) -> Sum:
     best = nearest_rows(table, target, max(n, AROUND), exclude=[UNKNOWN, *rows])
     first = nearest_rows(table, target, 1, exclude=[UNKNOWN])[0][0]
     word = model.tokenizer.token
-    shown = [*rows, *(row for row, _ in best[:AROUND])]
+    shown = [*rows, *(near[0] for near in best[:AROUND])]
     places, share = principal_plane(np.vstack([unit_rows(table)[shown], target]))
     return Sum(
         (word(rows[0]), word(rows[1]), word(rows[2])),
-        tuple(word(row) for row, _ in best[:n]),
-        np.array([cosine for _, cosine in best[:n]]),
+        tuple(word(near[0]) for near in best[:n]),
+        np.array([near[1] for near in best[:n]]),
         word(first),
         cosine_rank(table, target, best[0][0], exclude=[UNKNOWN]),
         tuple(word(row) for row in shown),
@@ -107,7 +110,7 @@ def principal_plane(vectors: Array) -> tuple[Array, float]:
     ([[1.0, 0.5], [1.0, 0.5], [1.0, 0.5], [1.0, 0.5]], 1.0)
     """
     centred = np.asarray(vectors, dtype=np.float64) - np.mean(vectors, axis=0)
-    _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
+    _left, sizes, axes = np.linalg.svd(centred, full_matrices=False)
     axes = (
         axes * np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(1)])[:, None]
     )  # one sign, so that a map is not mirrored
@@ -120,9 +123,9 @@ def pieces_of(run: Run, word: str) -> tuple[int, ...]:
     found = [each.pieces for each in run.side.words if each.text.lower() == word.strip().lower()]
     if not found:
         raise InputError(
-            f"“{_short(word)}” is not in “{run.side.text}”.",
-            "The word must occur in both sentences.",
-            "Choose another word or sentence.",
+            _("“{word}” is not in “{text}”.", word=_short(word), text=run.side.text),
+            _("The word must occur in both sentences."),
+            _("Choose another word or sentence."),
         )
     return found[-1]
 

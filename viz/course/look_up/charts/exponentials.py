@@ -16,6 +16,7 @@ from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
+from viz.languages import _
 from viz.number_text import power_of_ten, two_digits
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -45,7 +46,7 @@ def exponentials(
     left, right, high, low = float(x[0]), float(x[-1]), max(float(y.max()), top) + 6, smallest - 8
     across = alt.X(
         "x:Q",
-        title="s, what goes into exp",
+        title=_("s, what goes into exp"),
         scale=vega.exact_scale(left, right),
         axis=vega.bare_axis(tickCount=5),
     )
@@ -56,7 +57,7 @@ def exponentials(
     }
     up = alt.Y(
         "y:Q",
-        title="e to the power s",
+        title=_("e to the power s"),
         scale=vega.exact_scale(low, high),
         axis=vega.bare_axis(
             values=list(ticks),
@@ -90,7 +91,7 @@ def exponentials(
     }
     beside["fontSize"] = 14
     end: dict[str, Any] = {
-        "text": "float32 ends here: above is ∞",
+        "text": _("float32 ends here: above is ∞"),
         "align": "left",
         "baseline": "bottom",
         "dx": 4,

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from viz import theme
 from viz.charts.parts.figures import draw_once
 from viz.labels import plotly_label
+from viz.languages import _
 
 Array = np.ndarray[Any, np.dtype[Any]]
 STILL: dict[str, Any] = {"zeroline": False, "fixedrange": True}
@@ -40,7 +41,7 @@ def local_row(
     figure = go.Figure()
     for name, values, colour, shift in (
         ("softmax", align, SOFTMAX, -0.19),
-        ("product", product, PRODUCT, 0.19),
+        (_("product"), product, PRODUCT, 0.19),
     ):
         figure.add_bar(
             x=places + shift,
@@ -53,7 +54,7 @@ def local_row(
         )
     x, y = curve
     figure.add_scatter(
-        x=x, y=y, mode="lines", name="Gaussian", line={"color": GAUSSIAN, "width": 2.6}, hoverinfo="skip"
+        x=x, y=y, mode="lines", name=_("Gaussian"), line={"color": GAUSSIAN, "width": 2.6}, hoverinfo="skip"
     )
     if window is not None:
         shade: dict[str, Any] = {"fillcolor": theme.SEQUENTIAL[1], "opacity": 0.6, "line_width": 0}

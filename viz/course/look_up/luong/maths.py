@@ -11,6 +11,7 @@ from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import read_scores
 from core.serving.engine import RunRequest
 from viz.course.shared import luong, unscaled_scores
+from viz.languages import _, mark
 
 CONCAT, GENERAL, PREDICTIVE = "bahdanau-en-es", "luong-global-en-es", "luong-local-en-es"
 OPENING = "concat"
@@ -18,7 +19,11 @@ OPENING = "concat"
 
 The model trained with the general score puts nearly all of a row on one word: no window costs it anything.
 """
-SCORES = {"concat": "concat (trained)", "general": "general (trained)", "dot": "dot (not trained here)"}
+SCORES = {
+    "concat": mark("concat (trained)"),
+    "general": mark("general (trained)"),
+    "dot": mark("dot (not trained here)"),
+}
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,10 @@ def missing() -> str:
     """Return a line on the model that is not installed, or ""."""
     if is_available(GENERAL):
         return ""
-    return (
-        f"The model trained with Luong's general score, {GENERAL}, is not among the models here. The page "
-        f"shows {CONCAT} instead: the same encoder, its score is concat, and its query is the state before the word."
+    return _(
+        "The model trained with Luong's general score, {general}, is not among the models here. The page shows {concat} instead: the same encoder, its score is concat, and its query is the state before the word.",
+        general=GENERAL,
+        concat=CONCAT,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viz.course.look_up.luong import maths
+from viz.languages import _, mark
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, segmented, sentence, slider, toggle, with_rule
 
@@ -15,9 +16,9 @@ SENTENCES = (
 )
 WIDEST, WINDOW = 8, 2
 CENTRES = {
-    "row": "where the global row points",
-    "monotonic": "monotonic: pₜ = t",
-    "predictive": "predicted by luong-local-en-es",
+    "row": mark("where the global row points"),
+    "monotonic": mark("monotonic: pₜ = t"),
+    "predictive": mark("predicted by luong-local-en-es"),
 }
 OF_A_SENTENCE = ("row", "p", "sigma")
 
@@ -40,7 +41,7 @@ class Params(Knobs):
         sentence(
             "Sentence",
             model=maths.CONCAT,
-            placeholder="Type an English sentence",
+            placeholder=mark("Type an English sentence"),
             drops=OF_A_SENTENCE,
             quiet=True,
         ),
@@ -50,7 +51,10 @@ class Params(Knobs):
         maths.OPENING,
         with_rule(
             segmented(
-                "Score", lambda params: tuple(maths.models_by_score()), maths.SCORES.__getitem__, quiet=True
+                "Score",
+                lambda params: tuple(maths.models_by_score()),
+                lambda score: _(maths.SCORES[score]),
+                quiet=True,
             ),
             lambda raw: state.one_of(tuple(maths.models_by_score()), maths.OPENING)(raw),
         ),
@@ -59,7 +63,10 @@ class Params(Knobs):
         "row",
         with_rule(
             segmented(
-                "Centre of the window", lambda params: tuple(centres()), CENTRES.__getitem__, quiet=True
+                "Centre of the window",
+                lambda params: tuple(centres()),
+                lambda centre: _(CENTRES[centre]),
+                quiet=True,
             ),
             lambda raw: state.one_of(tuple(centres()), "row")(raw),
         ),

@@ -19,6 +19,7 @@ from viz.course.look_up.luong.params import CENTRES, SENTENCES, WIDEST, WINDOW, 
 from viz.course.shared import luong
 from viz.instruments import heatmap
 from viz.labels import distinct, percent, query_and_key
+from viz.languages import _
 from viz.number_text import number
 from viz.shell import state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
@@ -33,23 +34,36 @@ def everywhere(params: Params, data: maths.Data) -> Folds:
     top = int(weights.argmax())
     told = exhibit_parts.predict(
         f"{SLUG}global",
-        f"Writing “{data.written_words[row]}”, which source word gets most attention?",
+        _("Writing “{word}”, which source word gets most attention?", word=data.written_words[row]),
         dict(zip(keys, weights.tolist(), strict=True)),
         keys[top],
-        f"It gives “{keys[top]}” {percent(weights[top])}. Its {len(keys)} weights sum to "
-        f"{weights.sum():.2f}.",
+        _(
+            "It gives “{key}” {share}. Its {n} weights sum to {total:.2f}.",
+            key=keys[top],
+            share=percent(weights[top]),
+            n=len(keys),
+            total=weights.sum(),
+        ),
     )
     rows = [i for i in range(len(written)) if told or i != row]
-    title = f"{data.model}, {maths.SCORES[params.score]}"
+    title = f"{data.model}, {_(maths.SCORES[params.score])}"
     marked = {"selected": (row, top) if told else None}
     _matrix("global", data.weights[rows], [written[i] for i in rows], keys, title=title, **marked)
     n_target, n_source = data.weights.shape
-    said = f". The row of {written[row]} is left out until you guess."
+    said = _(". The row of {word} is left out until you guess.", word=written[row])
     if told:
-        said = f"; {written[row]} attends to {keys[top]} with {percent(weights[top])}."
+        share = percent(weights[top])
+        said = _("; {word} attends to {key} with {share}.", word=written[row], key=keys[top], share=share)
     page_parts.summary(
-        f"{data.model} writes “{data.target}”. Global attention computes {n_target} × {n_source} = "
-        f"{luong.cells(n_target, n_source)} scores, one for each pair{said}"
+        _(
+            "{model} writes “{target}”. Global attention computes {rows} × {columns} = {n} scores, one for each pair",
+            model=data.model,
+            target=data.target,
+            rows=n_target,
+            columns=n_source,
+            n=luong.cells(n_target, n_source),
+        )
+        + said
     )
     _word_pills(data)
     return _folds(params, data, told)
@@ -62,24 +76,34 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
     share = luong.inside_share(data.weights, diagonal)
     told = exhibit_parts.predict_share(
         f"{SLUG}kept",
-        f"Monotonic windows are centred at p_t = t and reach D = {WINDOW} to each side. "
-        "What percentage of the global weight lies inside them?",
+        _(
+            "Monotonic windows are centred at p_t = t and reach D = {d} to each side. What percentage of the global weight lies inside them?",
+            d=WINDOW,
+        ),
         round(share, 2),
         f"{percent(share, 2)}. {_weight_outside(share)}",
     )
     where = middles(params, data)
     inside = luong.windows(where, params.window, n_source)
     allowed = inside if told else np.ones_like(inside)
-    title = f"Global weights, {CENTRES[params.centre]}, D = {params.window}" if told else "Global weights"
+    title = _("Global weights")
+    if told:
+        title = _("Global weights, {centre}, D = {d}", centre=_(CENTRES[params.centre]), d=params.window)
     words = distinct(data.written_words), distinct(data.source)
     _matrix("centre", np.where(allowed, data.weights, 0.0), *words, title=title, allowed=allowed)
     row = written_row(data)
     page_parts.summary(
-        f"Inside the windows: {percent(luong.inside_share(data.weights, inside), 2)} of the weight, "
-        f"{int(inside.sum())} of {inside.size} cells. For {distinct(data.written_words)[row]} "
-        f"p_t = {number(where[row])}{_sigmoid(where[row], n_source)}"
+        _(
+            "Inside the windows: {share} of the weight, {n} of {all} cells. For {word} p_t = {centre}",
+            share=percent(luong.inside_share(data.weights, inside), 2),
+            n=int(inside.sum()),
+            all=inside.size,
+            word=distinct(data.written_words)[row],
+            centre=number(where[row]),
+        )
+        + _sigmoid(where[row], n_source)
         if told
-        else f"No cell is cut off: {inside.size} of {inside.size}."
+        else _("No cell is cut off: {n} of {n}.", n=inside.size)
     )
     return _folds(params, data, told)
 
@@ -90,14 +114,20 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
     row, opening = one_row(params, data), luong.local(data.scores[t], middle(params, data, t), WINDOW)
     told = exhibit_parts.predict_number(
         f"{SLUG}total",
-        f"“{distinct(data.written_words)[t]}”, p_t = {number(opening.centre)}, D = {opening.window}, σ = "
-        f"{number(opening.sigma)}: inside the window softmax sums to 1. Each weight is then multiplied by "
-        "the Gaussian, at most 1. What do the products sum to?",
+        _(
+            "“{word}”, p_t = {centre}, D = {d}, σ = {sigma}: inside the window softmax sums to 1. Each weight is then multiplied by the Gaussian, at most 1. What do the products sum to?",
+            word=distinct(data.written_words)[t],
+            centre=number(opening.centre),
+            d=opening.window,
+            sigma=number(opening.sigma),
+        ),
         0.0,
         1.0,
         round(opening.total, 2),
-        f"{opening.total:.3f}. Luong and others do not divide by it again: "
-        "the further from p_t the weight lies, the more of it is lost.",
+        _(
+            "{total:.3f}. Luong and others do not divide by it again: the further from p_t the weight lies, the more of it is lost.",
+            total=opening.total,
+        ),
         0.05,
     )
     x = np.linspace(-0.6, n - 0.4, 241)
@@ -109,26 +139,37 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
         centre=row.centre,
         window=(row.centre - params.window, row.centre + params.window) if params.windowed else None,
     )
-    _picture(picture, "local", f"Softmax, Gaussian and product over {n} source words.")
-    said = "The blue bars, the products, are shown after your guess."
+    _picture(picture, "local", _("Softmax, Gaussian and product over {n} source words.", n=n))
+    said = _("The blue bars, the products, are shown after your guess.")
     if told:
         best = int(row.align.argmax())
-        said = (
-            f"{distinct(data.source)[best]}: softmax {row.align[best]:.3f} × Gaussian "
-            f"{row.gaussian[best]:.3f} = {row.product[best]:.3f}. The products sum to {row.total:.3f}."
+        said = _(
+            "{word}: softmax {align:.3f} × Gaussian {gaussian:.3f} = {product:.3f}. The products sum to {total:.3f}.",
+            word=distinct(data.source)[best],
+            align=row.align[best],
+            gaussian=row.gaussian[best],
+            product=row.product[best],
+            total=row.total,
         )
     page_parts.summary(
-        f"p_t = {number(row.centre)}, D = {params.window}, σ = {number(row.sigma)}: "
-        f"{row.n_inside} of {n} words are read. {said}"
+        _(
+            "p_t = {centre}, D = {d}, σ = {sigma}: {n} of {all} words are read.",
+            centre=number(row.centre),
+            d=params.window,
+            sigma=number(row.sigma),
+            n=row.n_inside,
+            all=n,
+        )
+        + f" {said}"
     )
     _word_pills(data)
     # where these two begin depends on the run and on D
-    controls.slider("pₜ, the centre", 0.0, float(n), f"{SLUG}p", middle(params, data, t), 0.05)
+    controls.slider(_("pₜ, the centre"), 0.0, float(n), f"{SLUG}p", middle(params, data, t), 0.05)
     left, right = st.columns(2, gap="large")
     with left:
         params.show("luong", "window")
     with right:
-        bell = "σ, the width of the Gaussian (D / 2 in the paper)"
+        bell = _("σ, the width of the Gaussian (D / 2 in the paper)")
         controls.slider(bell, 0.25, 10.0, f"{SLUG}sigma", params.window / 2, 0.25)
     return _folds(params, data, told)
 
@@ -143,38 +184,56 @@ def savings(params: Params, data: maths.Data) -> Folds:
         60 * WIDEST * max(1, len(params.text)),
     )
     whole, dear = number(data.loss), found.loss[0] - data.loss
+    options = _("less than before"), _("hardly more"), _("much more")
     told = exhibit_parts.predict(
         f"{SLUG}cost",
-        f"{data.model} writes its translation again and reads only 1 word to each side of p_t "
-        f"({CENTRES[params.centre]}). How large is its cross-entropy loss, compared with reading the whole source?",
-        ("less than before", "hardly more", "much more"),
-        "less than before" if dear < -0.02 else "hardly more" if dear < 0.25 else "much more",
-        f"{whole} nats per token with the whole source, {number(found.loss[0])} with D = 1.",
+        _(
+            "{model} writes its translation again and reads only 1 word to each side of p_t ({centre}). How large is its cross-entropy loss, compared with reading the whole source?",
+            model=data.model,
+            centre=_(CENTRES[params.centre]),
+        ),
+        options,
+        options[0 if dear < -0.02 else 1 if dear < 0.25 else 2],
+        _(
+            "{whole} nats per token with the whole source, {loss} with D = 1.",
+            whole=whole,
+            loss=number(found.loss[0]),
+        ),
     )
     marked = min(params.window, found.windows[-1])
-    windows = [f"{d}\n{n} scores" for d, n in zip(found.windows, found.n_scores, strict=True)]
+    windows = [_("{d}\n{n} scores", d=d, n=n) for d, n in zip(found.windows, found.n_scores, strict=True)]
     surprise = pd.Series(found.loss, windows)
     if not told:
         surprise[:-1] = np.nan
     picture = marks.lines(
-        surprise.to_frame("loss"),
-        x="D, the words to each side of the window",
-        title="nats per token",
+        surprise.to_frame(_("loss")),
+        x=_("D, the words to each side of the window"),
+        title=_("nats per token"),
         ends=(0, 1.2 * max(surprise.max(), data.loss)),
         overlay=(
-            *marks.rules({f"global: {n_target * n_source} scores": data.loss}, across=True, hue=1),
+            *marks.rules({_("global: {n} scores", n=n_target * n_source): data.loss}, across=True, hue=1),
             *marks.rules({f"D = {marked}": found.windows.index(marked)}),
         ),
         height=330,
     )
-    alt = "Cross-entropy loss of the model by the size of its window, with the number of scores."
+    alt = _("Cross-entropy loss of the model by the size of its window, with the number of scores.")
     page_parts.show_large(picture, f"{SLUG}cost.picture", alt, 370)
     i = found.windows.index(marked)
     page_parts.summary(
-        f"D = {marked}: {found.n_scores[i]} scores instead of {n_target * n_source}, "
-        f"{number(found.loss[i])} nats per token instead of {whole}.{_with_windows()}"
+        _(
+            "D = {d}: {n} scores instead of {all}, {loss} nats per token instead of {whole}.",
+            d=marked,
+            n=found.n_scores[i],
+            all=n_target * n_source,
+            loss=number(found.loss[i]),
+            whole=whole,
+        )
+        + _with_windows()
         if told
-        else f"Below each D are the scores computed. With the whole source: {whole} nats per token."
+        else _(
+            "Below each D are the scores computed. With the whole source: {whole} nats per token.",
+            whole=whole,
+        )
     )
     return _folds(params, data, told)
 
@@ -184,8 +243,13 @@ def _with_windows() -> str:
     both = maths.PREDICTIVE, maths.GENERAL
     if not all(map(maths.is_available, both)):
         return ""
-    local, whole = (f"{name} has BLEU {maths.recorded(name):.1f}" for name in both)
-    return f" Trained with windows, a model keeps its quality: {local} on test sentences, {whole}."
+    return _(
+        " Trained with windows, a model keeps its quality: {local} has BLEU {of_local:.1f} on test sentences, {whole} has BLEU {of_whole:.1f}.",
+        local=maths.PREDICTIVE,
+        of_local=maths.recorded(maths.PREDICTIVE),
+        whole=maths.GENERAL,
+        of_whole=maths.recorded(maths.GENERAL),
+    )
 
 
 def written_row(data: maths.Data) -> int:
@@ -223,17 +287,24 @@ def one_row(params: Params, data: maths.Data) -> luong.Local:
 def _weight_outside(share: float) -> str:
     """Return a sentence on the weight that windows along the diagonal lose for this sentence; `share` is inside."""
     if share > 0.98:
-        return "Both sentences have nearly the same word order, and each word attends to few others: almost nothing is lost."
-    return f"{percent(1 - share, 2)} lies outside: it belongs to words that change places, and to rows that spread their weight. They need a wider window or another centre."
+        return _(
+            "Both sentences have nearly the same word order, and each word attends to few others: almost nothing is lost."
+        )
+    return _(
+        "{share} lies outside: it belongs to words that change places, and to rows that spread their weight. They need a wider window or another centre.",
+        share=percent(1 - share, 2),
+    )
 
 
 def _sigmoid(centre: float, n_source: int) -> str:
     z = luong.required_z(centre, n_source)
     if not math.isfinite(z):
-        return f"; n · sigmoid(z) reaches {number(centre)} for no z."
-    return (
-        f"; to predict it, v · tanh(W h) must equal z = {number(z)}: "
-        f"{n_source} · sigmoid({number(z)}) = {number(luong.predicted_centre(z, n_source))}."
+        return _("; n · sigmoid(z) reaches {centre} for no z.", centre=number(centre))
+    return _(
+        "; to predict it, v · tanh(W h) must equal z = {z}: {n} · sigmoid({z}) = {centre}.",
+        z=number(z),
+        n=n_source,
+        centre=number(luong.predicted_centre(z, n_source)),
     )
 
 
@@ -252,7 +323,7 @@ def _word_pills(data: maths.Data) -> None:
     """Draw the choice of the written word whose row is in view."""
     names = distinct(data.written_words)
     opening = luong.crossing(data.weights)
-    controls.pills("The written word", range(len(names)), f"{SLUG}row", opening, names.__getitem__)
+    controls.pills(_("The written word"), range(len(names)), f"{SLUG}row", opening, names.__getitem__)
 
 
 def _folds(params: Params, data: maths.Data, revealed: bool) -> Folds:
@@ -306,6 +377,9 @@ def _equations(params: Params, data: maths.Data, row: luong.Local, t: int) -> No
     page_parts.equation(rf"{product} = {align} \cdot e^{{-({best} - {p})^2 / (2 \cdot {sigma}^2)}}")
     equation_view.show("luong.width", SLUG, values={"sigma": sigma, "D": str(row.window)})
     st.text(
-        f"The last line is the source word “{distinct(data.source)[best]}” for the written word "
-        f"“{distinct(data.written_words)[t]}”; positions count from 0."
+        _(
+            "The last line is the source word “{key}” for the written word “{word}”; positions count from 0.",
+            key=distinct(data.source)[best],
+            word=distinct(data.written_words)[t],
+        )
     )

@@ -12,6 +12,7 @@ from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, shorten
+from viz.languages import _
 from viz.number_text import signed
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -148,9 +149,9 @@ def memory(
         _word(-0.8 - float(weight), r, "w = ?" if blind else f"w = {weight:.4f}", theme.TEXT, "right", size)
         for r, weight in enumerate(weights)
     ]
-    words.append(_word(-0.75, read, "r, the vector read", theme.TEXT, "right", 14, strong=True))
+    words.append(_word(-0.75, read, _("r, the vector read"), theme.TEXT, "right", 14, strong=True))
     if key is not None:
-        words.append(_word(-0.75, asks, "k, the key to match", theme.TEXT, "right", 14, strong=True))
+        words.append(_word(-0.75, asks, _("k, the key to match"), theme.TEXT, "right", 14, strong=True))
     along, down = _grid((-3.1, width - 0.4), (rows + 1.2, -2.2 if key is not None else -0.6))
     layers = [_rects(cells, along, down), _rects(bars, along, down), *_written(cells + words, along, down)]
     return vega.frame(*layers, height=(34 if rows <= 6 else 26) * (rows + 4))

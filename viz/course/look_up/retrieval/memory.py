@@ -10,41 +10,52 @@ from viz.course.exhibit import Folds
 from viz.course.look_up.retrieval import charts, memory_read
 from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.params import MEMORIES, SLUG, Params, pack
+from viz.languages import _
 from viz.number_text import row_of_numbers, true_minus
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
 
 
-def reading(params: Params, _: object) -> Folds:
+def reading(params: Params, _data: object) -> Folds:
     """Draw question, memory and read vector; rows and key can be changed below."""
     table, key = np.array(params.stored[:-1]), np.array(params.stored[-1])
     rows, beta = len(table), params.beta
     plain = memory_read.read(table, key, 1.0)
     most, least = plain.cosines.max(), plain.cosines.min()
     largest = float(plain.weights.max())
-    why = (
-        f"Its cosine is {most:.2f}, the smallest {least:.2f}: a factor e^{most - least:.2f} = "
-        f"{largest / plain.weights.min():.2f} between them, and never more than e² = {memory_read.BOUND:.3f}."
+    why = _(
+        "Its cosine is {most:.2f}, the smallest {least:.2f}: a factor e^{apart:.2f} = {factor:.2f} between them, and never more than e² = {bound:.3f}.",
+        most=most,
+        least=least,
+        apart=most - least,
+        factor=largest / plain.weights.min(),
+        bound=memory_read.BOUND,
     )
     told = exhibit_parts.predict_share(
         f"{SLUG}.share",
-        f"With β = 1, how large is the weight of the best match among {rows} rows?",
+        _("With β = 1, how large is the weight of the best match among {n} rows?", n=rows),
         round(largest, 3),
         true_minus(why),
     )
     row = min(params.row, rows)
     read = memory_read.read_row(table, key, row - 1) if row else memory_read.read(table, key, beta)
     vector = row_of_numbers(read.vector, 3)
-    of = f"A memory of {rows} rows of {len(key)} numbers"
+    of = _("A memory of {rows} rows of {n} numbers", rows=rows, n=len(key))
     if told:
         figure = charts.memory(table, read.weights, read.vector, key)
-        of += f"; weights {read.weights.round(3).tolist()}"
-        with_ = f"row {row} alone" if row else f"β = {beta:g}"
-        span = f"{read.weights.min():.4f} to {read.weights.max():.4f}"
-        said = true_minus(f"Read with {with_}: weights from {span}, r = ({vector}).")
+        of += _("; weights {weights}", weights=read.weights.round(3).tolist())
+        said = true_minus(
+            _(
+                "Read with {how}: weights from {least:.4f} to {most:.4f}, r = ({vector}).",
+                how=_("row {n} alone", n=row) if row else f"β = {beta:g}",
+                least=read.weights.min(),
+                most=read.weights.max(),
+                vector=vector,
+            )
+        )
     else:
         figure = charts.memory(table, np.zeros(rows), np.zeros(len(key)), key, blind=True)
-        said = "Choose a share, and the weights appear."
+        said = _("Choose a share, and the weights appear.")
     page_parts.show(figure, f"{SLUG}.memory", f"{of}.")
     page_parts.summary(said)
     terms = " + ".join(f"{w:.4f} M({i})" for i, w in enumerate(read.weights[:4], start=1))
@@ -75,12 +86,13 @@ def _change(params: Params) -> None:
         if wanted := MEMORIES.get(st.session_state.get(f"{SLUG}.memories") or ""):
             state.write(**{f"{SLUG}.memory": pack(wanted), f"{SLUG}.row": None})
 
-    st.pills("Ready-made memories", list(MEMORIES), key=f"{SLUG}.memories", on_change=take)
+    key = f"{SLUG}.memories"
+    st.pills(_("Ready-made memories"), list(MEMORIES), key=key, format_func=_, on_change=take)
 
     def packed(frame: pd.DataFrame) -> str:
         numbers = frame.drop(columns="row").apply(pd.to_numeric, errors="coerce").fillna(0.0).clip(-9, 9)
         return pack(numbers.round(2).to_numpy().tolist())
 
     frame = pd.DataFrame([list(row) for row in params.stored]).rename(columns=lambda c: str(c + 1))
-    frame.insert(0, "row", [*(str(i) for i in range(1, len(params.stored))), "key"])
-    edited(frame, f"{SLUG}.memory", packed, disabled=["row"])
+    frame.insert(0, "row", [*(str(i) for i in range(1, len(params.stored))), _("key")])
+    edited(frame, f"{SLUG}.memory", packed, disabled=["row"], column_config={"row": _("row")})

@@ -11,6 +11,7 @@ from typing import Any
 from core.text.tokenizer import readable_part
 from viz.course.look_up.retrieval import memory_read, persons
 from viz.course.look_up.vectors_link import LIMIT, MOST_ROWS, Vectors, pack, vectors
+from viz.languages import _, mark
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, segmented, slider, url_only, with_rule
@@ -19,13 +20,13 @@ SLUG = "retrieval"
 SHARPNESS = 2.0
 """The inverse temperature that the page opens with: small enough that every key has weight."""
 CHOICES = (*persons.QUERIES, persons.AS_NUMBER)
-SCORES = {"dot": "q · k", "scaled": "q · k / √p", "cosine": "cosine"}
+SCORES = {"dot": "q · k", "scaled": "q · k / √p", "cosine": mark("cosine")}
 KEYS = ((1.5, 0.3), (0.3, 1.4), (-1.3, 0.5), (-0.4, -1.4), (1.0, -1.2), (-1.1, -0.9))
 VALUES = ((1.5, 1.5), (-1.5, 1.0), (-1.0, -1.5), (1.2, -1.0), (0.2, 1.8), (-1.8, -0.3))
 OPENING: Vectors = ((0.9, 0.8), *KEYS[:4], *VALUES[:4])
 MEMORIES: dict[str, Vectors] = {
-    "Three rows": (*memory_read.THREE, (1.0, 0.2, 0.4)),
-    "Ten rows, one that matches": (*memory_read.TEN, (1.0, 1.0, 0.0)),
+    mark("Three rows"): (*memory_read.THREE, (1.0, 0.2, 0.4)),
+    mark("Ten rows, one that matches"): (*memory_read.TEN, (1.0, 1.0, 0.0)),
 }
 
 
@@ -40,7 +41,11 @@ def rows(raw: str) -> tuple[persons.Row, ...]:
     >>> rows('[["007","James","Bond"]]')
     (('007', 'James', 'Bond'),)
     """
-    rule = f"It must be at most {persons.ROWS} rows of three texts of at most {persons.LETTERS} letters."
+    rule = _(
+        "It must be at most {rows} rows of three texts of at most {letters} letters.",
+        rows=persons.ROWS,
+        letters=persons.LETTERS,
+    )
     try:
         found: Any = json.loads(raw)
     except ValueError:
@@ -60,7 +65,7 @@ def memory(raw: str) -> Vectors:
     """Parse the rows of a memory and, last, the key."""
     found = vectors(raw)
     if not 2 <= len(found) <= MOST_ROWS + 1:
-        raise state.Unusable(f"It must be 1 to {MOST_ROWS} rows and, last, the key.")
+        raise state.Unusable(_("It must be 1 to {n} rows and, last, the key.", n=MOST_ROWS))
     return found
 
 
@@ -68,7 +73,7 @@ def points(raw: str) -> Vectors:
     """Parse the query, then keys and as many values: an odd number of points in the plane, at least five."""
     found = vectors(raw, LIMIT)
     if len(found[0]) != 2 or len(found) % 2 == 0 or not 5 <= len(found) <= 13:
-        raise state.Unusable("It must be a query, 2 to 6 keys and as many values, each x,y.")
+        raise state.Unusable(_("It must be a query, 2 to 6 keys and as many values, each x,y."))
     return found
 
 
@@ -84,9 +89,10 @@ def condition(sql: str) -> str:
 
 def _query(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
     """Draw the box of the query and buttons for the ready-made ones, each named by its condition to save space."""
-    controls.text("Your query", name, opening, placeholder=opening)
+    controls.text(_("Your query"), name, opening, placeholder=opening)
     of_slides = {condition(sql): {name: sql} for sql in CHOICES}
-    controls.preset_values(of_slides, f"{SLUG}.queries", {name: params.sql}, "Queries of the slides")
+    label = mark("Queries of the slides")
+    controls.preset_values(of_slides, f"{SLUG}.queries", {name: params.sql}, label)
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,7 @@ class Params(Knobs):
     sql: str = knob(persons.QUERIES[0], Control(_query, lambda opening: readable_part))
     rows: str = knob(pack_rows(persons.PERSONS), url_only(lambda raw: pack_rows(rows(raw))))
     sharpness: float = knob(SHARPNESS, slider("Inverse temperature β: soft (0) to hard (50)", 0.0, 50.0, 0.5))
-    score: str = knob("dot", segmented("Score", tuple(SCORES), SCORES.__getitem__))
+    score: str = knob("dot", segmented("Score", tuple(SCORES), lambda score: _(SCORES[score])))
     points: str = knob(pack(OPENING), url_only(on_plane))
     memory: str = knob(pack(MEMORIES["Three rows"]), url_only(lambda raw: pack(memory(raw))))
     beta: float = knob(1.0, slider("Inverse temperature β", 0.0, 20.0, 0.5))
@@ -109,7 +115,7 @@ class Params(Knobs):
             segmented(
                 "Read",
                 lambda params: range(len(params.stored)),
-                lambda i: f"row {i}" if i else "by content",
+                lambda i: _("row {n}", n=i) if i else _("by content"),
                 quiet=True,
             ),
             state.whole_number(0, MOST_ROWS),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.errors import InputError
+from viz.languages import _, mark
 
 Row = tuple[str, str, str]
 COLUMNS = ("ID", "Name", "Family")
@@ -52,7 +53,7 @@ _FUNCTIONS = {
     "max",
     "count",
 }
-_RULE = "Allowed: SELECT columns FROM PERSONS WHERE condition."
+_RULE = mark("Allowed: SELECT columns FROM PERSONS WHERE condition.")
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,15 @@ def ask(table: Sequence[Row], sql: str) -> Answer:
     """
     if len(sql) > LONGEST:
         raise InputError(
-            f"The query has {len(sql)} letters.", f"It may have at most {LONGEST}.", "Shorten it."
+            _("The query has {n} letters.", n=len(sql)),
+            _("It may have at most {n}.", n=LONGEST),
+            _("Shorten it."),
         )
     form = _FORM.fullmatch(sql)
     if form is None:
-        raise InputError("This table cannot answer that query.", _RULE, f"Try {QUERIES[1]}")
+        raise InputError(
+            _("This table cannot answer that query."), _(_RULE), _("Try {query}", query=QUERIES[1])
+        )
     condition = form["condition"] or "1"
     with closing(_filled(table)) as base:
         try:
@@ -89,7 +94,9 @@ def ask(table: Sequence[Row], sql: str) -> Answer:
             }
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
             raise InputError(
-                f"SQLite cannot answer: {error}.", _RULE, "Correct the query, or take one of those above."
+                _("SQLite cannot answer: {error}.", error=error),
+                _(_RULE),
+                _("Correct the query, or take one of those above."),
             ) from None
     return Answer(columns, rows, tuple(int(number in found) for number in range(1, len(table) + 1)))
 

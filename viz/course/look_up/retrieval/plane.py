@@ -20,6 +20,7 @@ from viz.course.look_up.retrieval.params import (
 from viz.instruments import Point, Score, moved_points, plane
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
+from viz.languages import _
 from viz.number_text import true_minus
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
@@ -27,7 +28,7 @@ from viz.widgets import exhibit_parts, page_parts
 KEY = f"{SLUG}.plane"
 
 
-def arrows(params: Params, _: object) -> Folds:
+def arrows(params: Params, _data: object) -> Folds:
     """Draw the plane, after a question about the point where the query was when it was asked."""
     rule, beta = params.score, params.sharpness
     asked = points(state.read(f"{SLUG}.asked", params.points, on_plane))
@@ -36,14 +37,16 @@ def arrows(params: Params, _: object) -> Folds:
     first = look_up(query, keys, values, rule, beta)
     names = [f"k{i}" for i in range(1, len(keys) + 1)]
     best, at = int(first.weights.argmax()), pack([query]).replace(",", ", ")
-    why = (
-        f"Its score with the query at ({at}) is the largest of "
-        f"{', '.join(f'{s:.2f}' for s in first.scores)}; "
-        f"at inverse temperature {beta:g} the softmax weight is {first.weights[best]:.2f}."
+    why = _(
+        "Its score with the query at ({at}) is the largest of {scores}; at inverse temperature {beta:g} the softmax weight is {weight:.2f}.",
+        at=at,
+        scores=", ".join(f"{s:.2f}" for s in first.scores),
+        beta=beta,
+        weight=first.weights[best],
     )
     told = exhibit_parts.predict(
         f"{SLUG}.plane",
-        f"Which key gets the largest weight from the query at ({at})?",
+        _("Which key gets the largest weight from the query at ({at})?", at=at),
         dict(zip(names, first.weights.tolist(), strict=True)),
         names[best],
         true_minus(why),
@@ -66,6 +69,8 @@ def arrows(params: Params, _: object) -> Folds:
         value_names=[f"v{i}" for i in range(1, len(keys) + 1)],
         scores=(Score(rule, beta),),
         limit=LIMIT,
+        captions=(_("Query and keys: drag the query"), _("Values and their weighted sum")),
+        mix=_("mix"),
         blind=not told,
         python=f"{code}\nfrom viz.instruments import Point, Score\n"
         + drawing("plane", of_plane, origin.now()),
@@ -74,11 +79,20 @@ def arrows(params: Params, _: object) -> Folds:
         on_move=lambda: _store_moved_points(drawn, pack(asked)),
     )
     x, y = found.mix
-    weights = f"{', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}"
     page_parts.summary(
-        true_minus(f"Weights {weights}; the weighted sum is ({x:.3f}, {y:.3f}).")
+        true_minus(
+            _(
+                "Weights {weights}, together {total:.3f}; the weighted sum is ({x:.3f}, {y:.3f}).",
+                weights=", ".join(f"{w:.3f}" for w in found.weights),
+                total=found.weights.sum(),
+                x=x,
+                y=y,
+            )
+        )
         if told
-        else "There are four keys and one query. Choose the key with the largest weight, then drag the query."
+        else _(
+            "There are four keys and one query. Choose the key with the largest weight, then drag the query."
+        )
     )
     terms = " + ".join(f"{w:.2f} v_{{{i}}}" for i, w in enumerate(found.weights, start=1))
     columns = {"key": names, "k": [*map(str, keys)], "v": [*map(str, values)]}
@@ -103,8 +117,8 @@ def parted(placed: Vectors) -> tuple[tuple[float, ...], Vectors, Vectors]:
 
 
 def _points(placed: Vectors) -> list[Point]:
-    query, keys, _ = parted(placed)
-    named = (("query", query, "query"), *((f"k{i}", key, "key") for i, key in enumerate(keys, start=1)))
+    query, keys, _values = parted(placed)
+    named = ((_("query"), query, "query"), *((f"k{i}", key, "key") for i, key in enumerate(keys, start=1)))
     return [Point(name, (at[0], at[1]), role) for name, at, role in named]
 
 
@@ -124,5 +138,5 @@ def _more_or_fewer(placed: Vectors) -> None:
         state.write(**{f"{SLUG}.points": pack([query, *keys, *values]), f"{SLUG}.asked": None})
 
     with st.container(horizontal=True):
-        st.button("One key fewer", disabled=n <= 2, on_click=put, args=(-1,), key=f"{SLUG}.fewer")
-        st.button("One key more", disabled=n >= len(KEYS), on_click=put, args=(1,), key=f"{SLUG}.more")
+        st.button(_("One key fewer"), disabled=n <= 2, on_click=put, args=(-1,), key=f"{SLUG}.fewer")
+        st.button(_("One key more"), disabled=n >= len(KEYS), on_click=put, args=(1,), key=f"{SLUG}.more")

@@ -16,6 +16,7 @@ from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.look_up import softmax
 from viz.course.look_up.retrieval.params import SHARPNESS, SLUG, Params, condition, pack_rows
 from viz.labels import shorten
+from viz.languages import _, ngettext
 from viz.number_text import row_of_numbers, softmax_weight
 from viz.widgets import exhibit_parts, page_parts
 
@@ -23,29 +24,35 @@ CURVE = np.concatenate([np.linspace(0, 5, 61), np.linspace(5.25, 50, 180)])
 ASKED_AT = 2 * SHARPNESS
 
 
-def hard(params: Params, _: object) -> Folds:
+def hard(params: Params, _data: object) -> Folds:
     """Ask how many rows an SQL query returns, then mark each with 0 or 1."""
     rows = params.table
     answer, n = persons.ask(rows, params.sql), len(rows)
-    count, total = [f"{k} row{'' if k == 1 else 's'}" for k in range(n + 1)], sum(answer.similarity)
+    count, total = [ngettext("{n} row", "{n} rows", k) for k in range(n + 1)], sum(answer.similarity)
     told = exhibit_parts.predict(
         f"{SLUG}.rows",
-        f"How many of the {n} rows have {condition(params.sql)}?",
+        _("How many of the {n} rows have {condition}?", n=n, condition=condition(params.sql)),
         count,
         count[total],
-        f"SQLite compares it with all {n} keys: similarities {', '.join(map(str, answer.similarity))}. "
-        f"They add up to {total}.",
+        _(
+            "SQLite compares it with all {n} keys: similarities {similarities}. They add up to {total}.",
+            n=n,
+            similarities=", ".join(map(str, answer.similarity)),
+            total=total,
+        ),
     )
     page_parts.show(
-        look_up_table(persons.COLUMNS, rows, {"similarity": answer.similarity if told else None}),
+        look_up_table(persons.COLUMNS, rows, {_("similarity"): answer.similarity if told else None}),
         f"{SLUG}.hard",
-        f"The table PERSONS, similarities {answer.similarity}." if told else "The table PERSONS.",
-    )
-    returned = "; ".join(" ".join(row) for row in answer.rows) or "nothing"
-    page_parts.summary(
-        f"SQLite returns {count[total]}: {returned}."
+        _("The table PERSONS, similarities {similarities}.", similarities=answer.similarity)
         if told
-        else "Choose a number of rows, and the similarities appear."
+        else _("The table PERSONS."),
+    )
+    returned = "; ".join(" ".join(row) for row in answer.rows) or _("nothing")
+    page_parts.summary(
+        _("SQLite returns {rows}: {returned}.", rows=count[total], returned=returned)
+        if told
+        else _("Choose a number of rows, and the similarities appear.")
     )
     return Folds(
         lambda: _frame(rows, similarity=answer.similarity),
@@ -58,7 +65,7 @@ def hard(params: Params, _: object) -> Folds:
     )
 
 
-def soft(params: Params, _: object) -> Folds:
+def soft(params: Params, _data: object) -> Folds:
     """Draw the same keys with weights; the slider goes from uniform to one-hot."""
     rows, beta = params.table, params.sharpness
     asked, ids = persons.asked_for(params.sql), [row[0] for row in rows]
@@ -66,25 +73,36 @@ def soft(params: Params, _: object) -> Folds:
     weights, twice = softmax(fits, beta), softmax(fits, ASKED_AT)
     best = int(weights.argmax())
     page_parts.show(
-        look_up_table(("ID", "Name"), [row[:2] for row in rows], {"match": fits, "weight": weights}),
+        look_up_table(("ID", "Name"), [row[:2] for row in rows], {_("match"): fits, _("weight"): weights}),
         f"{SLUG}.soft",
-        f"Weights {weights.round(2).tolist()} at β = {beta:g}.",
+        _("Weights {weights} at β = {beta:g}.", weights=weights.round(2).tolist(), beta=beta),
     )
     page_parts.summary(
-        f"Query “{asked}”, β = {beta:g}: {ids[best]} gets {softmax_weight(weights[best])}, the smallest weight is "
-        f"{softmax_weight(weights.min())}; uniform weights would be {1 / len(ids):.4f} each."
+        _(
+            "Query “{query}”, β = {beta:g}: {key} gets {most}, the smallest weight is {least}; uniform weights would be {uniform:.4f} each.",
+            query=asked,
+            beta=beta,
+            key=ids[best],
+            most=softmax_weight(weights[best]),
+            least=softmax_weight(weights.min()),
+            uniform=1 / len(ids),
+        )
     )
     room = exhibit_parts.presenting()
     if not room:  # it moves both pictures: between them, and before a room below both
         params.show(SLUG, "sharpness")
     told = exhibit_parts.predict_number(
         f"{SLUG}.twice",
-        f"At β = {ASKED_AT:g}, what weight does {ids[best]} get?",
+        _("At β = {beta:g}, what weight does {key} get?", beta=ASKED_AT, key=ids[best]),
         0,
         1,
         float(twice[best]),
-        f"Softmax of {ASKED_AT:g} times the matches {', '.join(f'{fit:.2f}' for fit in fits)} "
-        f"gives {', '.join(f'{w:.3f}' for w in twice)}.",
+        _(
+            "Softmax of {beta:g} times the matches {matches} gives {weights}.",
+            beta=ASKED_AT,
+            matches=", ".join(f"{fit:.2f}" for fit in fits),
+            weights=", ".join(f"{w:.3f}" for w in twice),
+        ),
         0.03,
     )
     names = [shorten(f"{i}: {name}", 16) for i, name in enumerate(ids, start=1)]
@@ -92,8 +110,8 @@ def soft(params: Params, _: object) -> Folds:
     page_parts.show(
         marks.lines(
             pd.DataFrame([softmax(fits, sharp) for sharp in curve], curve, names),
-            x="inverse temperature β",
-            title="weight",
+            x=_("inverse temperature β"),
+            title=_("weight"),
             form="~g",
             ends=(0, 1),
             dashed=names[1::2],
@@ -103,8 +121,9 @@ def soft(params: Params, _: object) -> Folds:
             height=205 if room else 230,
         ),
         f"{SLUG}.curves",
-        "The weight of each row over the inverse temperature β"
-        + ("." if told else f", up to {SHARPNESS:g}."),
+        _("The weight of each row over the inverse temperature β.")
+        if told
+        else _("The weight of each row over the inverse temperature β, up to {most:g}.", most=SHARPNESS),
     )
     if room:
         params.show(SLUG, "sharpness")

@@ -13,11 +13,12 @@ from viz.course.look_up.charts.exponentials import exponentials
 from viz.course.look_up.scaling import maths
 from viz.course.look_up.scaling.params import Params
 from viz.course.look_up.scaling.steps import SLUG, arrays, picture
+from viz.languages import _, mark
 from viz.number_text import number, or_scientific, row_of_numbers
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
 
-NOT_A_NUMBER = "not a number"
+NOT_A_NUMBER = mark("not a number")
 
 
 def overflow(params: Params, data: maths.Sample) -> Folds:
@@ -28,21 +29,28 @@ def overflow(params: Params, data: maths.Sample) -> Folds:
     first = [number(float(found.weights[0])) for found in (plain, safe)]
     told = exhibit_parts.predict(
         f"{SLUG}overflow",
-        f"Three scores, {row_of_numbers(scores, 0)}, in 32-bit numbers. e^s / Σ e^s, computed as written: what is the first weight?",
-        (number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER),
+        _(
+            "Three scores, {scores}, in 32-bit numbers. e^s / Σ e^s, computed as written: what is the first weight?",
+            scores=row_of_numbers(scores, 0),
+        ),
+        (number(float(safe.weights[0])), number(1.0), number(0.0), _(NOT_A_NUMBER)),
         first[0],
-        f"The largest number that 32 bits hold is {_power(maths.LARGEST)}, reached at s = {maths.OVERFLOW:.2f}. "
+        _(
+            "The largest number that 32 bits hold is {largest}, reached at s = {s:.2f}. ",
+            largest=_power(maths.LARGEST),
+            s=maths.OVERFLOW,
+        )
         + (
-            f"e^{score} is beyond it: infinity, and infinity / infinity is not a number."
+            _("e^{score} is beyond it: infinity, and infinity / infinity is not a number.", score=score)
             if plain.broken
-            else f"e^{score} = {_power(float(plain.exponentials[0]))} still fits."
+            else _("e^{score} = {power} still fits.", score=score, power=_power(float(plain.exponentials[0])))
         ),
     )
     if told:
         state.write(**{SLUG + "asked_score": score})
     way, scores = params.safe, three(params.score)
     found = maths.in_float32(scores, safe=way)
-    shown = zip(("first", "second", "third"), found.inputs, found.exponentials, strict=True)
+    shown = zip((_("first"), _("second"), _("third")), found.inputs, found.exponentials, strict=True)
     points = [(name, float(s), float(e)) for name, s, e in shown] if told else []
     x = np.linspace(-210, 210, 421)
     drawn = exponentials(
@@ -51,12 +59,12 @@ def overflow(params: Params, data: maths.Sample) -> Folds:
     picture(
         drawn,
         f"{SLUG}overflow.picture",
-        "e to the power s over s; above the largest 32-bit number it is infinite.",
+        _("e to the power s over s; above the largest 32-bit number it is infinite."),
     )
     page_parts.summary(
         _summed(scores, found, safe=way)
         if told
-        else "The line is e^s. In the hatched part it is too large for a 32-bit number."
+        else _("The line is e^s. In the hatched part it is too large for a 32-bit number.")
     )
     return Folds(
         lambda: _exponentials(params),
@@ -70,28 +78,35 @@ def overflow(params: Params, data: maths.Sample) -> Folds:
             + str(params.score),
             r"e^{s} \le 3.4 \cdot 10^{38} \iff s \le " + f"{maths.OVERFLOW:.2f}",
         ),
-        more=lambda: st.table(_exponentials(params), border="horizontal"),
+        more=lambda: st.table(_exponentials(params).rename(_, axis=0).rename(_, axis=1), border="horizontal"),
     )
 
 
 def _summed(scores: tuple[float, ...], result: maths.Softmax, *, safe: bool) -> str:
     weights = row_of_numbers(result.weights)
     if safe:
-        return (
-            f"{row_of_numbers(result.inputs, 0)} go into exp: none above 0, so none above 1, and the sum is {number(result.total)}. The weights are {weights}. "
-            f"Mathematically nothing changes: e^−m cancels in numerator and denominator."
+        return _(
+            "{inputs} go into exp: none above 0, so none above 1, and the sum is {total}. The weights are {weights}. Mathematically nothing changes: e^−m cancels in numerator and denominator.",
+            inputs=row_of_numbers(result.inputs, 0),
+            total=number(result.total),
+            weights=weights,
         )
     total = (
         number(result.total)
         if result.total < 1e6
         else _power(result.total)
         if math.isfinite(result.total)
-        else "infinite"
+        else _("infinite")
     )
-    return f"{row_of_numbers(scores, 0)} go into exp; the sum is {total}, the weights are {weights}." + (
-        " Switch the subtraction on."
+    return _(
+        "{inputs} go into exp; the sum is {total}, the weights are {weights}.",
+        inputs=row_of_numbers(scores, 0),
+        total=total,
+        weights=weights,
+    ) + (
+        _(" Switch the subtraction on.")
         if result.broken
-        else f" It breaks above {maths.OVERFLOW:.2f}: move the slider."
+        else _(" It breaks above {s:.2f}: move the slider.", s=maths.OVERFLOW)
     )
 
 
@@ -107,10 +122,10 @@ def _exponentials(params: Params) -> pd.DataFrame:
         for s, e, w in zip(found.inputs, found.exponentials, found.weights, strict=True):
             rows.append(
                 {
-                    "": "largest subtracted" if safe else "plain",
-                    "into exp": number(float(s), 0),
+                    "": mark("largest subtracted") if safe else mark("plain"),
+                    mark("into exp"): number(float(s), 0),
                     "eˢ": f"{float(e):.3g}",
-                    "weight": number(float(w)),
+                    mark("weight"): number(float(w)),
                 }
             )
     return pd.DataFrame(rows).set_index("")

@@ -21,6 +21,7 @@ from viz.course.look_up.scaling.params import CHOICES, MODEL, Params
 from viz.course.shared import unscaled_scores
 from viz.instruments.kit import origin
 from viz.labels import percent
+from viz.languages import _
 from viz.number_text import number
 from viz.shell import state
 from viz.widgets import engine_client, exhibit_parts, page_parts
@@ -34,15 +35,22 @@ def spread(params: Params, data: Sample) -> Folds:
     """Ask for the typical size of a dot product; before the guess only the histogram of another width is drawn."""
     d = state.read(SLUG + "asked", params.d_k, state.one_of(CHOICES, params.d_k))
     deviation = float(maths.sample_scores(d, params.draw).raw.std())
-    shown = {f"about {size:.3g}": size for size in (1.0, math.sqrt(d), float(d))}
+    shown = {_("about {size:.3g}", size=size): size for size in (1.0, math.sqrt(d), float(d))}
     answer = min(shown, key=lambda name: abs(math.log(shown[name] / deviation)))
     told = exhibit_parts.predict(
         f"{SLUG}spread",
-        f"A query and a key have {d} numbers each, drawn around 0 with variance 1. How far from 0 is their dot product, typically?",
+        _(
+            "A query and a key have {d} numbers each, drawn around 0 with variance 1. How far from 0 is their dot product, typically?",
+            d=d,
+        ),
         tuple(shown),
         answer,
-        f"It adds {d} products, each of variance 1, so its variance is {d} and its typical size √{d} = {number(math.sqrt(d))}. "
-        f"Measured on this draw: {number(deviation)}.",
+        _(
+            "It adds {d} products, each of variance 1, so its variance is {d} and its typical size √{d} = {size}. Measured on this draw: {deviation}.",
+            d=d,
+            size=number(math.sqrt(d)),
+            deviation=number(deviation),
+        ),
     )
     scores, names = data.scores, ("raw", "scaled")
     if told:
@@ -59,21 +67,33 @@ def spread(params: Params, data: Sample) -> Folds:
         variance = float(values[name].var())
         x = np.linspace(-4, 4, 161) * math.sqrt(closed[name])
         bells[name] = (x, maths.bell(x, closed[name]))
-        titles[name] = (
-            f"{scaling.NAMES[name]}, d = {scores.d_k}: variance {number(variance)} (closed form {closed[name]:.0f})"
+        titles[name] = _(
+            "{product}, d = {d}: variance {variance} (closed form {closed:.0f})",
+            product=scaling.NAMES[name],
+            d=scores.d_k,
+            variance=number(variance),
+            closed=closed[name],
         )
     picture(
         scaling.histograms(values, bells, titles, line=_tall()),
         f"{SLUG}spread.picture",
-        "Histograms of dot products: " + "; ".join(titles.values()),
+        _("Histograms of dot products: {titles}", titles="; ".join(titles.values())),
     )
     if told:
         page_parts.summary(
-            f"{scores.raw.size:,} dot products with d = {d}: their variance is {number(data.raw.variance)}, the closed form says {d}. "
-            f"Divided by √{d} = {number(math.sqrt(d))} it is {number(data.scaled.variance)}, whatever the width."
+            _(
+                "{n:,} dot products with d = {d}: their variance is {raw}, the closed form says {d}. Divided by √{d} = {root} it is {scaled}, whatever the width.",
+                n=scores.raw.size,
+                d=d,
+                raw=number(data.raw.variance),
+                root=number(math.sqrt(d)),
+                scaled=number(data.scaled.variance),
+            )
         )
     else:
-        page_parts.summary(f"With d = {scores.d_k} it looks like this. And with d = {d}?")
+        page_parts.summary(
+            _("With d = {shown} it looks like this. And with d = {asked}?", shown=scores.d_k, asked=d)
+        )
     return _folds(params, data, told)
 
 
@@ -84,7 +104,12 @@ def one_row(params: Params, data: Sample) -> Folds:
     weights = {name: maths.softmax(values[None])[0][order] for name, values in rows.items()}
     entropies = {name: float(maths.entropy(values)) for name, values in weights.items()}
     titles = {
-        name: f"{scaling.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])} nats"
+        name: _(
+            "{product}: best key {most}, entropy {entropy} nats",
+            product=scaling.NAMES[name],
+            most=number(float(values[0])),
+            entropy=number(entropies[name]),
+        )
         for name, values in weights.items()
     }
     table = pd.DataFrame(
@@ -94,19 +119,26 @@ def one_row(params: Params, data: Sample) -> Folds:
         marks.columns(
             table,
             "{:.2f}",
-            x="the keys, best score first",
-            title="weight",
+            x=_("the keys, best score first"),
+            title=_("weight"),
             ends=(0, 1),
             form="~g",
             hues=[1, 0],
             height=exhibit_parts.by_mode(280, 230),
         ),
         f"{SLUG}row.picture",
-        "Softmax weights of one query: " + "; ".join(titles.values()),
+        _("Softmax weights of one query: {titles}", titles="; ".join(titles.values())),
     )
     page_parts.summary(
-        f"A query of median entropy among {len(data.scores.raw)}, d = {params.d_k}: unscaled its best key takes {percent(weights['raw'][0])} of all weight, "
-        f"scaled {percent(weights['scaled'][0])}. Uniform attention over {maths.N_KEYS} keys would have the entropy ln {maths.N_KEYS} = {number(EVEN)} nats."
+        _(
+            "A query of median entropy among {n}, d = {d}: unscaled its best key takes {raw} of all weight, scaled {scaled}. Uniform attention over {keys} keys would have the entropy ln {keys} = {even} nats.",
+            n=len(data.scores.raw),
+            d=params.d_k,
+            raw=percent(weights["raw"][0]),
+            scaled=percent(weights["scaled"][0]),
+            keys=maths.N_KEYS,
+            even=number(EVEN),
+        )
     )
     return _folds(params, data)
 
@@ -115,8 +147,8 @@ def widths(params: Params, data: Sample) -> Folds:
     """Draw entropy and slope over every width."""
     found = every_width(params.draw)
     measures = (
-        ("Entropy of the weights, nats", "entropy", EVEN, f"uniform: ln {maths.N_KEYS}"),
-        ("Gradient of the softmax, Σ a(1 − a)", "slope", 1 - 1 / maths.N_KEYS, "uniform: 1 − 1/n"),
+        (_("Entropy of the weights, nats"), "entropy", EVEN, _("uniform: ln {n}", n=maths.N_KEYS)),
+        (_("Gradient of the softmax, Σ a(1 − a)"), "slope", 1 - 1 / maths.N_KEYS, _("uniform: 1 − 1/n")),
     )
     for place, (title, leaf, limit, words) in zip(st.columns(2, gap="medium"), measures, strict=True):
         lines = {scaling.NAMES[name]: [getattr(m, leaf) for m in rows] for name, rows in found.items()}
@@ -124,7 +156,7 @@ def widths(params: Params, data: Sample) -> Folds:
             picture(
                 marks.lines(
                     pd.DataFrame(lines, maths.WIDTHS),
-                    x="dₖ, the numbers in a query and a key",
+                    x=_("dₖ, the numbers in a query and a key"),
                     title=title,
                     form="~g",
                     ends=(0, 1.12 * limit),
@@ -135,13 +167,21 @@ def widths(params: Params, data: Sample) -> Folds:
                     height=exhibit_parts.by_mode(330, 300),
                 ),
                 f"{SLUG}widths.{leaf}",
-                f"{title}, over the width, scaled and unscaled.",
+                _("{title}, over the width, scaled and unscaled.", title=title),
             )
     last = {name: rows[-1] for name, rows in found.items()}
     page_parts.summary(
-        f"At d = {params.d_k} the mean entropy is {number(data.raw.entropy)} nats unscaled and {number(data.scaled.entropy)} scaled; the gradient "
-        f"{number(data.raw.slope)} and {number(data.scaled.slope)}. At d = {maths.WIDTHS[-1]} unscaled, {number(last['raw'].entropy)} and "
-        f"{number(last['raw'].slope)} are left: one key has nearly all weight, and changing a score changes almost nothing."
+        _(
+            "At d = {d} the mean entropy is {raw} nats unscaled and {scaled} scaled; the gradient {raw_slope} and {scaled_slope}. At d = {widest} unscaled, {entropy} and {slope} are left: one key has nearly all weight, and changing a score changes almost nothing.",
+            d=params.d_k,
+            raw=number(data.raw.entropy),
+            scaled=number(data.scaled.entropy),
+            raw_slope=number(data.raw.slope),
+            scaled_slope=number(data.scaled.slope),
+            widest=maths.WIDTHS[-1],
+            entropy=number(last["raw"].entropy),
+            slope=number(last["raw"].slope),
+        )
     )
     return _folds(params, data)
 
@@ -153,12 +193,22 @@ def real(params: Params, data: Sample) -> Folds:
     evenness = {name: float(reading.evenness.mean()) for name, reading in found.items()}
     told = exhibit_parts.predict_number(
         f"{SLUG}real",
-        f"{MODEL} reads “{text}”. The mean normalised entropy of its heads is {percent(evenness['scaled'])}. What is it unscaled, in percent?",
+        _(
+            "{model} reads “{text}”. The mean normalised entropy of its heads is {scaled}. What is it unscaled, in percent?",
+            model=MODEL,
+            text=text,
+            scaled=percent(evenness["scaled"]),
+        ),
         0.0,
         1.0,
         round(evenness["raw"], 2),
-        f"Every score is √{d_head()} = {number(math.sqrt(d_head()))} times as large, so the softmax gets sharper: from "
-        f"{percent(evenness['scaled'], 2)} to {percent(evenness['raw'], 2)} on average over all heads.",
+        _(
+            "Every score is √{d} = {root} times as large, so the softmax gets sharper: from {scaled} to {raw} on average over all heads.",
+            d=d_head(),
+            root=number(math.sqrt(d_head())),
+            scaled=percent(evenness["scaled"], 2),
+            raw=percent(evenness["raw"], 2),
+        ),
         0.1,
         "%",
     )
@@ -166,7 +216,7 @@ def real(params: Params, data: Sample) -> Folds:
     picture(
         scaling.layers({name: found[name].evenness for name in shown}),
         f"{SLUG}real.picture",
-        "Normalised entropy of the heads of each layer, scaled and unscaled.",
+        _("Normalised entropy of the heads of each layer, scaled and unscaled."),
     )
     page_parts.summary(_trained(found, told))
     columns = {"with 1/√d": found["scaled"], "without": found["raw"]}
@@ -190,15 +240,20 @@ def real(params: Params, data: Sample) -> Folds:
 
 def _trained(runs: dict[str, unscaled_scores.UnscaledRun], revealed: bool) -> str:
     with_, without = runs["scaled"], runs["raw"]
-    said = (
-        f"Trained, the standard deviation of its scores is {number(with_.spread.min(), 1)} to {number(with_.spread.max(), 1)} from layer to layer: 1/√d sets the scale at the start, "
-        f"and training changes it."
+    said = _(
+        "Trained, the standard deviation of its scores is {least} to {most} from layer to layer: 1/√d sets the scale at the start, and training changes it.",
+        least=number(with_.spread.min(), 1),
+        most=number(with_.spread.max(), 1),
     )
     if not revealed:
         return said
     return (
-        f"Unscaled, the loss on the next token is {number(without.surprise)} nats instead of "
-        f"{number(with_.surprise)}. " + said
+        _(
+            "Unscaled, the loss on the next token is {without} nats instead of {scaled}. ",
+            without=number(without.surprise),
+            scaled=number(with_.surprise),
+        )
+        + said
     )
 
 
@@ -247,8 +302,12 @@ def _folds(params: Params, data: Sample, revealed: bool = True, table: Any = Non
 
     def explained() -> None:
         st.text(
-            f"Measured on this draw: variance {number(data.raw.variance)} of q·k, {number(data.scaled.variance)} after the division. "
-            f"The score above is that of the best key for the query with the median entropy; the gradients are over all {data.scores.raw.size:,} pairs."
+            _(
+                "Measured on this draw: variance {raw} of q·k, {scaled} after the division. The score above is that of the best key for the query with the median entropy; the gradients are over all {n:,} pairs.",
+                raw=number(data.raw.variance),
+                scaled=number(data.scaled.variance),
+                n=data.scores.raw.size,
+            )
         )
 
     return Folds(
@@ -267,9 +326,9 @@ def _folds(params: Params, data: Sample, revealed: bool = True, table: Any = Non
             number(score) + r" / \sqrt{" + str(d) + "} = " + number(score / math.sqrt(d)),
             r"\frac{\partial a_j}{\partial s_j} = a_j (1 - a_j), \quad \sum_j a_j(1 - a_j) = "
             + number(data.raw.slope)
-            + r"\text{ unscaled, }"
+            + rf"\text{{{_(' unscaled, ')}}}"
             + number(data.scaled.slope)
-            + r"\text{ scaled}",
+            + rf"\text{{{_(' scaled')}}}",
         ),
         explained,
     )

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from viz import theme
 from viz.charts.parts.figures import draw_once
 from viz.labels import plotly_label, shorten
+from viz.languages import _
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -93,7 +94,7 @@ def word_map(names: Sequence[str], places: Array, best: int) -> go.Figure:
         y=y[-1:],
         mode="markers",
         marker={"size": 20, "symbol": "circle-open", "color": theme.CATEGORICAL[1], "line": {"width": 3}},
-        hovertemplate="the sum<extra></extra>",
+        hovertemplate=_("the sum") + "<extra></extra>",
     )
     in_data = {"xref": "x", "yref": "y", "axref": "x", "ayref": "y"}
     arrow: dict[str, Any] = {"showarrow": True, "text": "", "standoff": 8, "startstandoff": 6}

@@ -20,6 +20,7 @@ from viz.course.shared import masks, word_vectors
 from viz.instruments import strip
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent, visible
+from viz.languages import _
 from viz.shell import links, state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
@@ -34,27 +35,44 @@ def one_vector(params: Params, data: Model) -> Folds:
     word, first, last, layers = visible(params.word.strip()), float(same[0]), float(same[-1]), len(same) - 2
     told = exhibit_parts.predict_number(
         f"{SLUG}.alike",
-        f"After gpt-mini's last layer, how alike are the two vectors of “{word}”? (cosine; 1 is the same)",
+        _(
+            "After gpt-mini's last layer, how alike are the two vectors of “{word}”? (cosine; 1 is the same)",
+            word=word,
+        ),
         -1,
         1,
         last,
-        f"In the embedding matrix it is one vector, cosine {first:.3f}; "
-        f"the layers mix in the preceding words: after the last layer the cosine is {last:.3f}.",
+        _(
+            "In the embedding matrix it is one vector, cosine {first:.3f}; the layers mix in the preceding words: after the last layer the cosine is {last:.3f}.",
+            first=first,
+            last=last,
+        ),
         0.1,
     )
-    names = ["embedding matrix", "with position", *(f"after layer {i}" for i in range(layers))]
+    after = (_("after layer {n}", n=i) for i in range(layers))
+    names = [_("embedding matrix"), _("with position"), *after]
     origin.tell(model=READER, text=params.one, second_text=params.two)
     rows = pd.Series(same, names)
-    alt = f"Cosine of the two vectors of {word}, layer by layer."
+    alt = _("Cosine of the two vectors of {word}, layer by layer.", word=word)
     page_parts.show(
         marks.bars(rows if told else rows.iloc[:1], "{:.3f}", highlighted=names[:1], end=1.0),
         f"{SLUG}.alike",
-        alt if told else "Only the first bar is shown before the guess.",
+        alt if told else _("Only the first bar is shown before the guess."),
     )
     page_parts.summary(
-        f"“{word}”: cosine {first:.3f} in the embedding matrix, {last:.3f} after {layers} layers."
+        _(
+            "“{word}”: cosine {first:.3f} in the embedding matrix, {last:.3f} after {n} layers.",
+            word=word,
+            first=first,
+            last=last,
+            n=layers,
+        )
         if told
-        else f"In the embedding matrix “{word}” has one vector: cosine {first:.3f}. And after the layers?"
+        else _(
+            "In the embedding matrix “{word}” has one vector: cosine {first:.3f}. And after the layers?",
+            word=word,
+            first=first,
+        )
     )
     return Folds(
         {"where": names, "cosine": same},
@@ -72,7 +90,9 @@ def remember(params: Params, data: Model) -> Folds:
     run = _run(params.text)
     names = [visible(word.text) for word in run.side.words]
     if len(names) < 2:
-        raise InputError("This is one word.", "A word attends to those before it.", "Type a sentence.")
+        raise InputError(
+            _("This is one word."), _("A word attends to those before it."), _("Type a sentence.")
+        )
     layer, head = _head(run)
     usual = ROWS.get(params.text, len(names) // 2)
     row = min(usual if params.row < 0 else params.row, len(names) - 1)
@@ -80,11 +100,20 @@ def remember(params: Params, data: Model) -> Folds:
     said, best = distinct(found.words), int(found.weights.argmax())
     told = exhibit_parts.predict(
         f"{SLUG}.remember",
-        f"Reading “{names[row]}”, which word gets the most weight in head {head_name(layer, head)}?",
+        _(
+            "Reading “{word}”, which word gets the most weight in head {head}?",
+            word=names[row],
+            head=head_name(layer, head),
+        ),
         dict(zip(said, found.weights.tolist(), strict=True)),
         said[best],
-        f"It gets {found.weights[best]:.3f}; "
-        f"the {row + 1} weights up to “{names[row]}” add up to {found.weights.sum():.3f}.",
+        _(
+            "It gets {weight:.3f}; the {n} weights up to “{word}” add up to {total:.3f}.",
+            weight=found.weights[best],
+            n=row + 1,
+            word=names[row],
+            total=found.weights.sum(),
+        ),
     )
     origin.tell(model=READER, text=params.text, kind="causal", layer=layer, head=head)
     attention = run.attention("causal", by="word")
@@ -94,23 +123,30 @@ def remember(params: Params, data: Model) -> Folds:
         strip(attention.weights[layer, head], names, key=f"{SLUG}.lines", **options)
     if not told:
         rows = pd.Series(np.nan, said)
-        page_parts.show(marks.bars(rows, end=1.0), f"{SLUG}.weights", "Not shown before the guess.")
+        page_parts.show(marks.bars(rows, end=1.0), f"{SLUG}.weights", _("Not shown before the guess."))
     elif not exhibit_parts.presenting():  # before a room the sentence itself shows the weights
         picture = marks.bars(pd.Series(found.weights, said), "{:.3f}", highlighted=[said[best]], end=1.0)
-        page_parts.show(picture, f"{SLUG}.weights", f"Weights from {names[row]}.")
+        page_parts.show(picture, f"{SLUG}.weights", _("Weights from {word}.", word=names[row]))
     near = int(found.near.argmax())
     page_parts.summary(
-        f"The weighted sum at “{names[row]}” has {percent(float(found.weights[best]))} “{said[best]}”; of the words "
-        f"so far it is most like “{said[near]}” (cosine {found.near[near]:.2f}), and its cosine with "
-        f"“{said[row]}” itself is {found.near[row]:.2f}."
+        _(
+            "The weighted sum at “{word}” has {share} “{best}”; of the words so far it is most like “{near}” (cosine {cosine:.2f}), and its cosine with “{own}” itself is {own_cosine:.2f}.",
+            word=names[row],
+            share=percent(float(found.weights[best])),
+            best=said[best],
+            near=said[near],
+            cosine=found.near[near],
+            own=said[row],
+            own_cosine=found.near[row],
+        )
         if told
-        else "Choose a word, and its weights are shown."
+        else _("Choose a word, and its weights are shown.")
     )
     # the words to choose from are those of the run
     every = distinct(names)
-    controls.select("The word that attends", range(len(names)), f"{SLUG}.row", row, lambda i: every[i])
+    controls.select(_("The word that attends"), range(len(names)), f"{SLUG}.row", row, lambda i: every[i])
     here = {"model": READER, "text": params.text, "view": "full", "layer": layer, "head": head}
-    links.page_link("look", "Look at all heads on this sentence", icon=":material/visibility:", **here)
+    links.page_link("look", _("Look at all heads on this sentence"), icon=":material/visibility:", **here)
     terms = " + ".join(f"{w:.2f}\\,x_{{{j}}}" for j, w in enumerate(found.weights, start=1))
     return Folds(
         {"word": said, "weight": found.weights, "cosine with the mix": found.near},
@@ -150,23 +186,29 @@ def _heads(
     layers, count = weights.shape[:2]
     left, right = st.columns(2)
     with left:
-        controls.select("Layer", range(layers), "layer", head_in_view[0])
+        controls.select(_("Layer"), range(layers), "layer", head_in_view[0])
     with right:
-        controls.select("Head", range(count), "head", head_in_view[1])
+        controls.select(_("Head"), range(count), "head", head_in_view[1])
     if not revealed:
-        st.text("Guess first: the heads would give the answer away.")
+        st.text(_("Guess first: the heads would give the answer away."))
         return
     names = names[: row + 1]
-    asked, key = f"Attention of “{names[row]}”, in each head, to", f"{SLUG}.looked_at"
+    asked, key = _("Attention of “{word}”, in each head, to", word=names[row]), f"{SLUG}.looked_at"
     to = names.index(st.selectbox(asked, names, index=min(1, row), key=key))
     shares = weights[:, :, row, to]
     page_parts.show(
-        marks.cells(pd.DataFrame(shares), percent, x="head", y="layer", highlighted=head_in_view),
+        marks.cells(pd.DataFrame(shares), percent, x=_("head"), y=_("layer"), highlighted=head_in_view),
         f"{SLUG}.heads",
-        f"How much weight each head gives from {names[row]} to {names[to]}.",
+        _("How much weight each head gives from {word} to {key}.", word=names[row], key=names[to]),
     )
     most = np.unravel_index(shares.argmax(), (layers, count))
     name = head_name(int(most[0]), int(most[1]))
     page_parts.summary(
-        f"The head with most weight from “{names[row]}” to “{names[to]}” is {name}: {shares[most]:.3f}."
+        _(
+            "The head with most weight from “{word}” to “{key}” is {head}: {weight:.3f}.",
+            word=names[row],
+            key=names[to],
+            head=name,
+            weight=shares[most],
+        )
     )

@@ -11,6 +11,7 @@ import streamlit as st
 from core.text.tokenizer import readable_part
 from viz.course.look_up import vectors_link
 from viz.course.shared import word_vectors
+from viz.languages import _, mark
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, sentence, url_only
@@ -31,14 +32,14 @@ SENTENCES = (
     "The animal didn't cross the street because it was too tired.",
 )
 TERMS = {"a": "a", "b": "− b", "c": "+ c"}
-BANKS = {"one": "One sentence", "two": "Another sentence", "word": "A word in both"}
+BANKS = {"one": mark("One sentence"), "two": mark("Another sentence"), "word": mark("A word in both")}
 
 
 def places(raw: str) -> vectors_link.Vectors:
     """Parse the positions of the words in the plane; raise Unusable for others."""
     found = vectors_link.vectors(raw, vectors_link.LIMIT)
     if len(found) != len(NAMES) or len(found[0]) != 2:
-        raise state.Unusable(f"It must be {len(NAMES)} places x,y.")
+        raise state.Unusable(_("It must be {n} places x,y.", n=len(NAMES)))
     return found
 
 
@@ -55,7 +56,7 @@ def _sum(name: str, opening: str, params: Params, names: Callable[[str], str]) -
     boxes = [names(field) for field in TERMS]
     sums = {f"{a} − {b} + {c}": dict(zip(boxes, (a, b, c), strict=True)) for a, b, c in READY}
     now = dict(zip(boxes, (params.a, params.b, params.c), strict=True))
-    controls.preset_values(sums, f"{SLUG}.ready", now, "Sums")
+    controls.preset_values(sums, f"{SLUG}.ready", now, mark("Sums"))
 
 
 def _banks(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
@@ -63,7 +64,7 @@ def _banks(name: str, opening: str, params: Params, names: Callable[[str], str])
     for column, (field, label) in zip(st.columns([3, 3, 1]), BANKS.items(), strict=True):
         with column:
             controls.text(
-                label, names(field), getattr(Params, field), model=READER if field != "word" else ""
+                _(label), names(field), getattr(Params, field), model=READER if field != "word" else ""
             )
 
 

@@ -14,6 +14,7 @@ from viz.course.look_up.word_vectors.params import NAMES, SLUG, Params, on_plane
 from viz.course.shared import word_vectors
 from viz.instruments import Point, moved_points, plane
 from viz.labels import percent, visible
+from viz.languages import _
 from viz.number_text import true_minus
 from viz.shell import links, state
 from viz.widgets import engine_client, exhibit_parts, page_parts
@@ -34,7 +35,7 @@ def by_hand(params: Params, data: Model) -> Folds:
     king, man, woman = (f"({asked[i][0]:g}, {asked[i][1]:g})" for i in (PLUS[0], MINUS[0], PLUS[1]))
     told = exhibit_parts.predict(
         f"{SLUG}.hand",
-        "king − man + woman: which word is nearest to the result?",
+        _("king − man + woman: which word is nearest to the result?"),
         [NAMES[i] for i in OTHERS],
         best,
         true_minus(f"{king} − {man} + {woman} = ({x:g}, {y:g})."),
@@ -53,16 +54,21 @@ def by_hand(params: Params, data: Model) -> Folds:
         minus=MINUS,
         limit=vectors_link.LIMIT,
         blind=not told,
-        captions=("Words: drag them", ""),
+        captions=(_("Words: drag them"), ""),
         key=KEY,
         height=360,
         on_move=put,
     )
-    said = f"king − man + woman = ({x:.2f}, {y:.2f}); the nearest of the other words is “{best}”."
+    said = _(
+        "king − man + woman = ({x:.2f}, {y:.2f}); the nearest of the other words is “{best}”.",
+        x=x,
+        y=y,
+        best=best,
+    )
     page_parts.summary(
         true_minus(said)
         if told
-        else "Each of the seven words has two numbers. Choose the word that the sum leads to."
+        else _("Each of the seven words has two numbers. Choose the word that the sum leads to.")
     )
     king, man, woman = (f"({drawn[i][0]:g},\\, {drawn[i][1]:g})" for i in (PLUS[0], MINUS[0], PLUS[1]))
     return Folds(
@@ -82,23 +88,39 @@ def trained(params: Params, data: Model) -> Folds:
     near = [visible(word) for word in found.nearest[:SHOWN]]
     told = exhibit_parts.predict(
         f"{SLUG}.trained",
-        f"{_terms(found)}: which of these words is nearest among the trained vectors?",
+        _("{sum}: which of these words is nearest among the trained vectors?", sum=_terms(found)),
         dict(sorted(answer_options(found, data).items())),
         near[0],
-        f"Its cosine with the sum is {found.cosines[0]:.3f}, that of “{near[1]}” {found.cosines[1]:.3f}.",
+        _(
+            "Its cosine with the sum is {first:.3f}, that of “{word}” {second:.3f}.",
+            first=found.cosines[0],
+            word=near[1],
+            second=found.cosines[1],
+        ),
     )
     rows = pd.Series(found.cosines[:SHOWN], near) if told else pd.Series(np.nan, ["?"] * len(near))
-    alt = f"The words nearest to {_terms(found)}, by cosine." if told else "Not shown before the guess."
+    alt = _("The words nearest to {sum}, by cosine.", sum=_terms(found))
+    alt = alt if told else _("Not shown before the guess.")
     page_parts.show(marks.bars(rows, "{:.3f}", highlighted=near[:1], end=1.0), f"{SLUG}.bars", alt)
-    with_all = "it is nearest even with the three words included"
+    with_all = _("it is nearest even with the three words included")
     if found.place > 1:
-        first = f"with the three words included, “{visible(found.first)}” is first"
-        with_all = f"{first} and “{near[0]}” is number {found.place}"
+        with_all = _(
+            "with the three words included, “{first}” is first and “{word}” is number {place}",
+            first=visible(found.first),
+            word=near[0],
+            place=found.place,
+        )
     page_parts.summary(
-        f"{_terms(found)}: “{near[0]}”, cosine {found.cosines[0]:.3f}, "
-        f"the first of {len(data.tokenizer) - 1:,} words; {with_all}."
+        _(
+            "{sum}: “{word}”, cosine {cosine:.3f}, the first of {n:,} words; {with_all}.",
+            sum=_terms(found),
+            word=near[0],
+            cosine=found.cosines[0],
+            n=len(data.tokenizer) - 1,
+            with_all=with_all,
+        )
         if told
-        else "Choose one of the five, and the bars appear."
+        else _("Choose one of the five, and the bars appear.")
     )
     return _folds(found, told)
 
@@ -122,13 +144,26 @@ def on_the_map(params: Params, data: Model) -> Folds:
     page_parts.show(
         word_map([visible(name) for name in found.names], found.map, best),
         f"{SLUG}.map",
-        f"{a}, {b}, {c} and the words nearest to {_terms(found)}, in two dimensions.",
+        _(
+            "{a}, {b}, {c} and the words nearest to {sum}, in two dimensions.",
+            a=a,
+            b=b,
+            c=c,
+            sum=_terms(found),
+        ),
     )
     one, other = (np.linalg.norm(found.map[i] - found.map[j]) for i, j in ((0, 1), (-1, 2)))
     page_parts.summary(
-        f"The arrow {b} → {a} is {one:.2f} long, the one from {c} to the sum {other:.2f}. These two "
-        "directions "
-        f"keep {percent(found.share)} of the differences among the {len(found.names)} words and their sum."
+        _(
+            "The arrow {b} → {a} is {one:.2f} long, the one from {c} to the sum {other:.2f}. These two directions keep {share} of the differences among the {n} words and their sum.",
+            a=a,
+            b=b,
+            one=one,
+            c=c,
+            other=other,
+            share=percent(found.share),
+            n=len(found.names),
+        )
     )
     return _folds(found)
 
@@ -141,7 +176,7 @@ def added(params: Params, data: Model) -> word_vectors.Sum:
 
 def to_the_card() -> None:
     """Draw a link to the training and accuracy of the vectors."""
-    links.page_link("models", "How these vectors were trained, and how often such sums are right")
+    links.page_link("models", _("How these vectors were trained, and how often such sums are right"))
 
 
 def answer(positions: vectors_link.Vectors) -> tuple[str, np.ndarray]:
