@@ -83,12 +83,12 @@ def test_four_choices_with_counts_and_the_same_memory(shared):
     before = page(2, shared=shared)
     assert not before.exception and "7,087,872" not in said(before)
     assert bar_labels(before, 1) == ["85,054,464"]
-    cells = drawn_rows(before, "layer")
+    cells = drawn_rows(before, "value", "at")
     for part, of in (("attention", "self_attn"), ("feed-forward", "ffn")):
-        row = [cell for cell in cells if cell["of"].endswith(part)]
+        row = [cell for cell in cells if cell["value"].endswith(part)]
         assert len(row) == 12
-        assert len({cell["address"] for cell in row}) == (1 if of in SHARED[shared] else 12)
-        assert len({cell["said"] for cell in row}) == (1 if of in SHARED[shared] else 12)
+        assert len({cell["note"] for cell in row}) == (1 if of in SHARED[shared] else 12)
+        assert len({cell["label"] for cell in row}) == (1 if of in SHARED[shared] else 12)
     found = 12 if "ffn" in SHARED[shared] else 1
     assert states(said(before), f"{found} of 12 layers")
     told = page(2, shared=shared, state={f"predict:{SLUG}fewest.Base": "feed-forward"})

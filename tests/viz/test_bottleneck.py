@@ -152,17 +152,14 @@ def test_quality_over_length_is_what_ships_with_the_six_models():
     assert (
         f"20 letters: {percent(one[20])} and {percent(looks[20])}" in said(test) and looks[20] - one[20] > 0.4
     )
-    line, dots = drawn_rows(test, "strong"), drawn_rows(test, mark="circle")
-    own = all_rows(test, mark="point")
-    assert line == dots and {(row["name"], row["dashed"]) for row in line} == {
-        (f"{cell}, {how}", how == "one vector")
-        for cell in ("RNN", "LSTM", "GRU")
-        for how in ("one vector", "with attention")
+    line, own = drawn_rows(test, mark="line"), all_rows(test, mark="point")
+    assert {row["line"] for row in line} == {
+        f"{cell}, {how}" for cell in ("RNN", "LSTM", "GRU") for how in ("one vector", "with attention")
     }
-    assert {row["x"]: row["y"] for row in line if row["name"] == "LSTM, one vector"} == one and {
-        row["name"] for row in line if row["strong"]
+    assert {row["x"]: row["y"] for row in line if row["line"] == "LSTM, one vector"} == one and {
+        row["line"] for row in line if not row.get("pale")
     } == {"LSTM, one vector", "LSTM, with attention"}
-    assert [(row["name"], row["x"], row["y"]) for row in own] == [
+    assert [(row["line"], row["x"], row["y"]) for row in own] == [
         ("LSTM, one vector", 9, right_of("lstm", WORD)[0] / 9),
         ("LSTM, with attention", 9, right_of("lstm", WORD, attends=True)[0] / 9),
     ]

@@ -94,6 +94,41 @@ def test_cells_are_pale_dark_covered_or_without_a_number() -> None:
     assert len(apart["layer"]) == 1  # no labels
 
 
+def test_cells_of_names_have_colours_and_grey_is_zero_where_factors_are_equal() -> None:
+    names = pd.DataFrame([["a", "b"]])
+    chart = marks.cells(names, None, hues={"a": "#111111", "b": "#222222"}, key="kind", clickable=True)
+    cell = layer(chart, mark="rect")
+    assert cell["encoding"]["color"]["scale"]["range"] == ["#111111", "#222222"]
+    assert [row["value"] for row in drawn_rows(chart, mark="rect")] == ["a", "b"]
+    assert "picked" in json.dumps(chart.to_dict())
+    changes = marks.cells(pd.DataFrame([[0.0, 0.00004]]), ends=(0.001, 1), logarithmic=True)
+    assert [row["value"] for row in changes.to_dict()["data"]["values"]] == [0, 0.00004]
+    assert sum(each["mark"].get("color") == theme.HATCH for each in changes.to_dict()["layer"]) == 1
+
+
+def test_a_scatter_has_dots_in_rows_or_question_marks() -> None:
+    table = pd.DataFrame({"loss": [1.5, 3.5], "row": [0, 1], "of": ["<b>", "two"], "ours": [True, False]})
+    options = {"kind": "of", "hues": {"<b>": "#111111", "two": "#222222"}, "rows": ["first", "second"]}
+    chart = marks.scatter(table, "loss", "row", notes=["of"], highlighted="ours", clickable="of", **options)
+    dots = chart.to_dict()["data"]["values"]
+    assert [(dot["x"], dot["y"], dot["kind"], dot["ring"]) for dot in dots] == [
+        (1.5, 0, "<b>", True),
+        (3.5, 1, "two", False),
+    ]
+    assert chart.to_dict()["encoding"]["y"]["scale"]["domain"] == [1.5, -0.5]
+    hidden = marks.scatter(table, "loss", "row", covered=True, ends=((0, 4), None), **options)
+    assert not hidden.to_dict()["data"]["values"] and "3.5" not in json.dumps(hidden.to_dict())
+    assert [row["y"] for row in all_rows(hidden, mark="text")] == [0, 1]
+
+
+def test_bars_of_kinds_have_a_legend_and_a_frame() -> None:
+    table = pd.Series({"a": 1.0, "b": -2.0, "c": 3.0})
+    chart = marks.bars(table, hues=[0, 1, 0], kinds=["x", "y", "x"], highlighted=["b"], clickable=True)
+    colour = layer(chart, mark="bar")["encoding"]["color"]["scale"]
+    assert (colour["domain"], colour["range"]) == (["x", "y"], theme.CATEGORICAL[:2])
+    assert [bar["highlighted"] for bar in drawn_rows(chart, mark="bar")] == [False, True, False]
+
+
 def test_stacked_bars_have_their_sum_at_the_end() -> None:
     table = pd.DataFrame({"a": [1.5, 0.25], "b": [3.0, 0.5]}, ["x", "y"])
     for covered in (False, True):

@@ -55,7 +55,7 @@ def test_everything_counted_crosses_elsewhere():
 def test_table_1_in_numbers():
     """C079."""
     test = page(2, *FOLDS, n="4096")
-    shown = " ".join(f"{row['text']} {row['formula']}" for row in drawn_rows(test, "name"))
+    shown = " ".join(row["label"] for row in drawn_rows(test, "label"))
     for text in ("8,589,934,592", "1,073,741,824", "O(n² p)", "O(n p²)", "4,096", "4,095"):
         assert text in shown
     frame = test.dataframe[0].value

@@ -98,8 +98,8 @@ def test_the_grid_is_what_plain_runs_say_and_the_dots_are_the_gradients_guess(en
     header, values = picture(test)
     assert header["scale"] == "difference"
     np.testing.assert_allclose(values, effects, atol=1e-5)
-    dots = drawn_rows(test, "a", mark="circle")
-    assert [dot["a"] for dot in dots] == pytest.approx(
+    dots = drawn_rows(test, "x", "y", mark="point")
+    assert [dot["x"] for dot in dots] == pytest.approx(
         gradient_estimates(engine.open(model), item, asked.goal, kind).ravel().tolist(), abs=1e-4
     )
     best = np.unravel_index(int(effects.argmin()), effects.shape)

@@ -86,10 +86,11 @@ def test_it_opens_with_the_lens_of_the_run(engine, model):
     cells = data(charts(test)[0])
     assert len(cells) == len(run.tokens) * 3
     for cell in cells:
-        assert cell["chance"] == pytest.approx(lens.chances[cell["column"], cell["row"], 0], abs=1e-4)
-        assert cell["exact"] == target_picker.choice_name(run, int(lens.ids[cell["column"], cell["row"], 0]))
-    (framed,) = [cell for cell in cells if cell["chosen"]]
-    assert framed["row"] == default_row(run)
+        layer, row = cell["at"], cell["place"]
+        assert cell["value"] == pytest.approx(lens.chances[layer, row, 0], abs=1e-4)
+        assert cell["note"] == target_picker.choice_name(run, int(lens.ids[layer, row, 0]))
+    (framed,) = [cell for cell in cells if cell.get("highlighted")]
+    assert framed["place"] == default_row(run)
     assert f"“{target_picker.choice_name(run, int(lens.ids[-1, default_row(run), 0]))}”" in said(test)
 
 
@@ -98,8 +99,8 @@ def test_a_cell_in_the_link_is_framed_and_shows_its_five_best(engine):
     run = engine.open("tiny-gpt").run(TEXT)
     lens = logit_lens(run)
     table, top = charts(test)
-    (framed,) = [cell for cell in data(table) if cell["chosen"]]
-    assert (framed["row"], framed["column"]) == (2, 1)
+    (framed,) = [cell for cell in data(table) if cell.get("highlighted")]
+    assert (framed["place"], framed["at"]) == (2, 1)
     assert [row["value"] for row in data(top)] == pytest.approx(lens.chances[1, 2].tolist())
     assert any("after layer 0" in caption.value for caption in test.caption)
 
@@ -107,7 +108,9 @@ def test_a_cell_in_the_link_is_framed_and_shows_its_five_best(engine):
 @pytest.mark.parametrize("cell", ["99.0", "x", "1.77", "-1.0", ""])
 def test_nonsense_in_the_link_is_told_and_the_page_shows_its_opening(engine, cell):
     test = page(model="tiny-gpt", text=TEXT, inside__cell=cell, inside__by="everything")
-    assert len([c for c in data(charts(test)[0]) if c["chosen"]]) == 1 and "cannot be shown" in said(test)
+    assert sum(
+        bool(cell.get("highlighted")) for cell in data(charts(test)[0])
+    ) == 1 and "cannot be shown" in said(test)
 
 
 @pytest.mark.quick(2)
@@ -117,10 +120,10 @@ def test_who_wrote_it_adds_up_to_the_logit(engine, model):
     test = page(model=model, text=text, inside__by="who")
     run = forced(engine.open(model), text)
     row = default_row(run)
-    heads, bars = sorted(charts(test)[:2], key=lambda chart: any(cell.get("chosen") for cell in data(chart)))
+    heads, bars = sorted(charts(test)[:2], key=lambda chart: any(cell["highlighted"] for cell in data(chart)))
     logit = float(run.logits[row].max())
     assert sum(cell["value"] for cell in data(bars)) == pytest.approx(logit, abs=1e-3)
-    (chosen,) = [cell for cell in data(bars) if cell["chosen"]]
+    (chosen,) = [cell for cell in data(bars) if cell["highlighted"]]
     assert sum(cell["value"] for cell in data(heads)) == pytest.approx(chosen["value"], abs=1e-4)
     assert f"is {logit:.2f}".replace("-", "−") in said(test)
 
@@ -157,8 +160,8 @@ def test_left_of_a_change_a_causal_model_is_exactly_the_same(engine):
     one, two = model.run(TEXT), model.run(other)
     first = next(i for i, (a, b) in enumerate(zip(one.ids, two.ids, strict=True)) if a != b)
     cells = data(charts(test)[0])
-    assert all(cell["value"] == 0 for cell in cells if cell["column"] < first) and all(
-        cell["value"] > 0 for cell in cells if cell["column"] >= first and cell["row"]
+    assert all(cell["value"] == 0 for cell in cells if cell["at"] < first) and all(
+        cell["value"] > 0 for cell in cells if cell["at"] >= first and cell["place"]
     )
     assert states(said(test), f"“{target_picker.word(one.tokens[first])}”") and "cannot look ahead" in said(
         test
@@ -168,7 +171,7 @@ def test_left_of_a_change_a_causal_model_is_exactly_the_same(engine):
 def test_an_encoder_is_changed_everywhere_and_says_so(engine):
     test = page(model="tiny-bert", text="She has a white car.", inside__by="ripple")
     assert all(
-        cell["value"] > 0 for cell in data(charts(test)[0]) if cell["row"]
+        cell["value"] > 0 for cell in data(charts(test)[0]) if cell["place"]
     ) and "reads both ways" in said(test)
     for side, words in (("encoder", "reads both ways"), ("decoder", "each attends to the changed text")):
         assert words in said(page(model="tiny-translator", text=TEXT, inside__by="ripple", inside__side=side))
@@ -206,10 +209,10 @@ def test_a_recurrent_model_is_not_offered_and_an_empty_box_is_no_error(engine):
 def test_zero_is_no_pale_colour_and_names_never_leave_their_quotes():
     chart = ripple_map(np.array([[0.0, 0.5]]), ["in"], ['"] + alert(1) + ["', "b"]).to_dict()
     (hatched,) = (each for each in find_layers(chart) if each["mark"].get("color") == LIGHT.hatch)
-    assert "filter" in hatched["transform"][0]
+    assert any("filter" in transform for transform in hatched["transform"])
     (expression,) = {each["encoding"]["x"]["axis"]["labelExpr"] for each in find_layers(chart)}
-    assert json.loads(expression.removesuffix("[datum.value]"))[0].startswith('"]')
-    assert [mark["hue"] for mark in data(parts_of_logit(["a"], [1.0], [HUES[0]]).to_dict())] == ["embedding"]
+    assert json.loads(expression.partition(" : ")[2].removesuffix("[datum.value]"))[0].startswith('"]')
+    assert [mark["kind"] for mark in data(parts_of_logit(["a"], [1.0], [HUES[0]]).to_dict())] == ["embedding"]
 
 
 def test_a_link_within_a_visit_brings_its_position_and_another_sentence_forgets_the_one_that_was_chosen(

@@ -129,13 +129,15 @@ def test_gradients_agree_and_are_shown_with_their_scatter():
     best = int(data.learning.exact.argmax())
     assert states(said(test), steps.thing(best), f"{data.learning.exact[best]:.4f}")
     assert states(said(test), "“Nothing", "no path")
-    bars, dots = drawn_rows(test, "high", place=1), drawn_rows(test, "size", place=1)
-    assert list(dict.fromkeys(row["by"] for row in dots)) == ["REINFORCE", "with a baseline", "exact"]
+    dots = drawn_rows(test, "size", place=1)
+    assert list(dict.fromkeys(row["kind"] for row in dots)) == ["REINFORCE", "with a baseline", "exact"]
     names, exact, rows = steps.gradients(data)
-    assert [row["of"] for row in dots if row["by"] == "exact"] == names
+    assert [row["note0"] for row in dots if row["kind"] == "exact"] == names
     np.testing.assert_allclose([row["x"] for row in dots], np.concatenate([rows[0][1], rows[1][1], exact]))
     np.testing.assert_allclose(
-        [row["high"] - row["low"] for row in bars], 4 * np.concatenate([rows[0][2], rows[1][2]])
+        [row["high"] - row["low"] for row in dots],
+        4 * np.concatenate([rows[0][2], rows[1][2], np.zeros(len(names))]),
+        atol=1e-12,
     )
 
 
@@ -196,5 +198,5 @@ def test_figures_as_data():
         and pixels(seen[0]["image"]).max() == 255
         and [row["title"] for row in covered] == ["x"]
     )
-    (bar,) = drawn_rows(guesses(["a"], np.array([1.0]), [("p", np.array([1.0]), np.array([0.1]))]), "high")
+    bar = drawn_rows(guesses(["a"], np.array([1.0]), [("p", np.array([1.0]), np.array([0.1]))]), "high")[0]
     assert bar["high"] == 1.2

@@ -9,8 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 import altair as alt
+import pandas as pd
 
 from viz import theme
+from viz.charts import marks
 from viz.charts.parts import keys, panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, visible
@@ -41,51 +43,29 @@ def quality(
     longest: float | None = None,
     titles: tuple[str, str] = ("letters in the word", "letters right"),
     height: int = 370,
-) -> alt.LayerChart:
+) -> vega.Layers:
     """Return a chart of the share of correct letters over length, with a dotted line at the longest text in training and diamonds for the visitor's own texts (`user_points`).
 
     `longest` is where the lengths end, `titles` name the axes.
 
     >>> drawn = quality([Curve("a", [(1, 1.0), (20, 0.4)], 0)], trained=20, user_points={"a": (16, 0.5)}).to_dict()["layer"]
-    >>> [(row["x"], row["y"]) for row in drawn[3]["data"]["values"]]
-    [(16, 0.5)]
+    >>> [row["y"] for row in drawn[-1]["data"]["values"]]
+    [0.5]
     """
-    end = longest or 1.055 * max([float(x) for curve in curves for x, _ in curve.points] + [float(trained)])
-    rows = [
-        row | {"x": x, "y": y}
-        for curve in curves
-        for row in [_tooltip_fields(curve)]
-        for x, y in curve.points
-    ]
-    drawn = {curve.name: _tooltip_fields(curve) for curve in curves}
-    mine = [drawn[name] | {"x": x, "y": y} for name, (x, y) in (user_points or {}).items()]
-    across = alt.X(
-        "x:Q",
-        title=titles[0],
-        scale=vega.exact_scale(0, end),
-        axis=vega.bare_axis(values=panels.steps(0, end, 9), format="d", labelFlush=False, labelPadding=6),
-    )
-    up = alt.Y(
-        "y:Q",
+    own = [(name, x, y) for name, (x, y) in (user_points or {}).items()]
+    return marks.lines(
+        pd.DataFrame({curve.name: dict(curve.points) for curve in curves}).sort_index(),
+        x=titles[0],
         title=titles[1],
-        scale=vega.exact_scale(-0.02, 1.04),
-        axis=alt.Axis(
-            values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".0%", domain=False, ticks=False, labelPadding=6
-        ),
+        form=".0%",
+        ends=(-0.02, 1.25),
+        end=longest or 1.055 * max(trained, *(x for curve in curves for x, _ in curve.points)),
+        hues=[curve.hue for curve in curves],
+        highlighted=[curve.name for curve in curves if curve.strong],
+        dashed=[curve.name for curve in curves if curve.dashed],
+        overlay=[*marks.rules({"longest in training": trained}), *marks.dots(own, shape="diamond", size=290)],
+        height=height,
     )
-    hue, shape = _key(curves)
-    told = vega.tooltip(("name:N", " "), ("x:Q", titles[0]), ("y:Q", titles[1], ".1%"))
-    key = vega.rows([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
-    line, dot = _lines(vega.rows(rows).encode(x=across, y=up, color=hue), told)
-    diamond = (
-        vega.rows(mine)
-        .mark_point(shape="diamond", filled=True, opacity=1, size=290, stroke=theme.BACKGROUND, strokeWidth=2)
-        .encode(x=across, y=up, color=hue, tooltip=told)
-    )
-    most = vega.rows([{"x": trained, "y": 1.04, "text": "longest in training"}]).encode(x=across)
-    rule = most.mark_rule(strokeDash=[2, 3], color=theme.MUTED)
-    note = most.mark_text(align="right", baseline="bottom", dx=-4, dy=-2, fontSize=12, color=theme.MUTED)
-    return vega.frame(rule, line, dot, diamond, note.encode(y=up, text="text:N"), key, height=height)
 
 
 @draw_once

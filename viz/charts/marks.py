@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from textwrap import wrap
 from typing import Any, Literal
 
@@ -18,22 +19,28 @@ import pandas as pd
 
 from viz import theme
 from viz.charts.curves import spread_labels
-from viz.charts.parts import vega
+from viz.charts.parts import keys, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import percent, phrase
 from viz.number_text import true_minus
 
 COVER = "?"
+PICKED = "picked"
+"""The selection of a chart that is clickable."""
 END_LETTERS = 15
 """Letters of a line's name in one line beside its end."""
-NARROW = "width < 400"
-"""Where there is no room beside the ends of lines: names are above them."""
+NARROW = 400
+"""Pixels below which there is no room for long names beside the ends of lines: they are above them."""
 MANY = 40
 """Numbers of a line from which on it has no dots."""
+TITLE = 30
+"""Letters of the title of an axis in one line."""
 LETTERS = 24
 """Letters of a name in one line: a phone has no room for more beside the bars."""
 SIDES = (("align", "'right'", "'left'"), ("dx", "-5", "5"))
 """The place of a label at the end of a bar below 0, and of one above."""
+SHARES = [0, 0.25, 0.5, 0.75, 1]
+"""Ticks of an axis that ends above 1, where no share is."""
 Array = np.ndarray[Any, np.dtype[Any]]
 Scale = Literal["linear", "log", "log2", "symlog"]
 """Symlog has a place for 0, too: that of a number is log(1 + number)."""
@@ -54,6 +61,8 @@ def bars(
     covered: bool = False,
     stacked: bool = False,
     background: Sequence[alt.Chart] = (),
+    kinds: Sequence[str] = (),
+    clickable: bool = False,
     row: float = 0,
 ) -> vega.Layers:
     """Return horizontal bars from 0 with their names at the left and a label at the end of each; of a table each row is a group, each column a colour.
@@ -61,7 +70,8 @@ def bars(
     A value that is not a number is covered. hues: the colour of each row, or its number, else a second one below 0. highlighted: the names of rows,
     or of columns, before a pale background.
     end: the end of the scale, else the largest value. level: a dashed line. stacked: the bars of a row one after the other, their sum at the end.
-    background: bands of `spans`. row: the pixels of a row.
+    background: bands of `spans`. kinds: the name of each row's colour in a legend; a highlighted bar has a frame then. clickable: a click on a bar
+    selects its `name` as PICKED. row: the pixels of a row.
 
     >>> [bar["label"] for bar in bars(pd.Series({"BERT": 1100, "GPT": None})).to_dict()["data"]["values"]]
     ['1,100.0', '?']
@@ -76,7 +86,9 @@ def bars(
     for bar in [] if groups else rows:
         hue = hues[bar["place"]] if hues else int(bar["value"] < 0)
         hue = hue if isinstance(hue, str) else theme.CATEGORICAL[hue]
-        bar["colour"] = theme.SEQUENTIAL[3] if front and bar["place"] not in front else hue
+        if kinds:
+            bar |= {"kind": kinds[bar["place"]], "highlighted": bar["place"] in front}
+        bar["colour"] = theme.SEQUENTIAL[3] if front and bar["place"] not in front and not kinds else hue
     n = max(1, len(groups))
     totals = _bar_rows(pd.DataFrame(values).sum(axis=1), [], labels, covered) if stacked else []
     ends = [0.0, *(bar["value"] for bar in totals or rows)]
@@ -87,10 +99,7 @@ def bars(
     )
     more: dict[str, Any] = {}
     if front:
-        more["labelFontWeight"] = {
-            "condition": {"test": f"indexof({front}, datum.value) >= 0", "value": "bold"},
-            "value": "normal",
-        }
+        more["labelFontWeight"] = _bold(front)
     if lines > 1:
         more["labelOffset"] = alt.expr(f"-9 * ({[len(each) - 1 for each in names]}[datum.value])")
     side = 1 if stacked else n
@@ -99,11 +108,25 @@ def bars(
     if low < 0:
         away = {name: alt.expr(f"datum.value < 0 ? {first} : {second}") for name, first, second in SIDES}
     hue = _group_colours(groups, highlighted=highlighted) if groups else vega.raw_channel()
+    if kinds:
+        legend = vega.legend(
+            orient="bottom", symbolType="square", symbolStrokeWidth=0, columns=_narrow_columns(set(kinds))
+        )
+        hue = vega.colour_channel(
+            "kind:N", dict(zip(kinds, (bar["colour"] for bar in rows), strict=True)), legend
+        )
     text = vega.Chart().mark_text(fontSize=min(14, round(0.66 * pixels / side)), color=theme.TEXT, **away)
     span = [f"min({room}, width / 4)" if low < 0 else "0", f"max(width / 2, width - {room})"]
     scale = alt.Scale(domain=[low, high], nice=False, range=[alt.ExprRef(edge) for edge in span])
     across: dict[str, Any] = {"shorthand": "value:Q", "axis": None, "scale": scale}
-    bar = vega.Chart().mark_bar().encode(color=hue, tooltip=_tooltip(groups))
+    pointer: dict[str, Any] = {"cursor": "pointer"} if clickable else {}
+    bar = vega.Chart().mark_bar(**pointer)
+    bar = bar.encode(color=hue, tooltip=_tooltip(groups))
+    if kinds:
+        edge = alt.condition("datum.highlighted", alt.value(theme.TEXT), alt.value(None))
+        bar = bar.encode(stroke=edge, strokeWidth=alt.value(2))
+    if clickable:
+        bar = bar.add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))
     layers = [bar, text.encode(text="label:N")]
     if stacked:
         part = bar.transform_calculate(part=f"indexof({json.dumps(groups)}, datum.group)").encode(
@@ -219,8 +242,8 @@ def lines(
 
     A question mark covers rows without a number. x: the title of the index. form: the format of the values, or a function that names a power of ten.
     ends: the least and the largest value of the axis, else from 0. end: that of the index, else its last. level: a dashed line. hues: the colour of each
-    column by number. highlighted: the names of columns before thin pale lines. dashed: those of dashed lines. scales: those of both axes. overlay: layers
-    of `rules` or `labels`. covered: the axes and the overlay alone. Without a `legend` names are at the ends of lines.
+    column by number. highlighted: the names of columns before thin pale lines. dashed: those of dashed lines, of which the legend shows all, as it does with dots for columns without numbers. scales: those
+    of both axes. overlay: layers of `rules`, `labels` or `dots`. covered: the axes and the overlay alone. Without a `legend` names are at the ends of lines.
 
     >>> chart = lines(pd.DataFrame({"loss": [4.0, None], "own": [None, 2.0]}, [0, 10])).to_dict()
     >>> [(dot["line"], dot["x"], dot["y"]) for dot in chart["data"]["values"]]
@@ -246,7 +269,7 @@ def lines(
             elif labels:
                 others = np.delete(numbers[row], column) if len(columns) > 1 else numbers[row - 1 : row, 0]
                 dot |= {
-                    "label": phrase(texts[row * len(columns) + column]),
+                    "label": (text := texts[row * len(columns) + column]) and phrase(text),
                     "below": bool((others > dot["y"]).any()),
                 }
             rows.append(dot)
@@ -265,8 +288,8 @@ def lines(
         scale, ticks = _scale(scales[0], places, ",~r", to_end)
         axis = alt.Axis(grid=False, **bare | ticks)
     if not legend:
-        letters = max((len(part) for name in columns for part in wrap(name, END_LETTERS)), default=0)
-        scale.range = [0, alt.ExprRef(_if_narrow("width", f"width-{9 * letters}"))]
+        letters = _end_letters(name for name in columns if name not in pale)
+        scale.range = [0, alt.ExprRef(_if_narrow(letters, "width", f"width-{9 * letters}"))]
     across = alt.X("x:Q", title=x or None, scale=scale, axis=axis)
     told = vega.tooltip(
         ("line:N", " "),
@@ -274,17 +297,25 @@ def lines(
         ("y:Q", title or "   ", ".1%" if share else ",.4~g"),
     )
     line, strong = vega.Chart().mark_line(strokeWidth=3 if pale else 2), "!datum.pale"
+    colour = _group_colours(columns, hues, "line:N", unnamed=pale if legend else columns)
+    key: list[alt.Chart] = []
     if dashed:
         dashes = alt.Scale(
             domain=columns, range=[[6, 4] if name in dashed else [1, 0] for name in table.columns]
         )
         line = line.encode(strokeDash=alt.StrokeDash("line:N", scale=dashes, legend=None))
+    empty = table.columns[table.isna().all()]
+    if legend and (dashed or (0 < len(empty) < len(columns))):
+        forms = [
+            keys.DOT if name in empty else keys.DOTTED if name in dashed else keys.LINE
+            for name in table.columns
+        ]
+        colour, shape = keys.colour_and_shape(
+            "line:N", columns, colour["scale"]["range"], forms, orient="bottom"
+        )
+        key = [vega.rows([]).mark_point(filled=True).encode(shape=shape)]
     layers: list[alt.Chart] = [
-        *(
-            [line.transform_filter("datum.pale").encode(strokeWidth=alt.value(1), opacity=alt.value(0.3))]
-            if pale
-            else []
-        ),
+        *([line.transform_filter("datum.pale").mark_line(strokeWidth=1.4, opacity=0.4)] if pale else []),
         line.transform_filter(strong) if pale else line,
         vega.Chart()
         .mark_circle(size=42, opacity=alt.expr(strong + " ? 1 : 0") if pale else int(n < MANY))
@@ -306,18 +337,20 @@ def lines(
             mark.mark_text(text=COVER, fontSize=34, color=theme.MUTED).encode(color=alt.value(theme.MUTED))
         )
     if not legend:
-        layers.append(_names_at_ends(rows, height, logarithmic=scales[1] != "linear"))
-    chart = vega.frame(*layers, *overlay, height=height, data=rows).encode(
-        x=across,
-        y=up,
-        color=_group_colours(columns, hues, "line:N", unnamed=pale if legend else columns),
-    )
+        named = [row for row in rows if not row.get("pale")]
+        layers.append(_names_at_ends(named, height, logarithmic=scales[1] != "linear"))
+    chart = vega.frame(*layers, *overlay, *key, height=height, data=rows).encode(x=across, y=up, color=colour)
     return _titled(chart, title)
 
 
-def _if_narrow(one: str, other: str) -> str:
-    """Return an expression that is `one` where the view is narrow."""
-    return f"{NARROW} ? {one} : {other}"
+def _end_letters(names: Iterable[str]) -> int:
+    """Return the letters of the longest line of names at the ends of lines."""
+    return max((len(part) for name in names for part in wrap(name, END_LETTERS)), default=0)
+
+
+def _if_narrow(letters: int, one: str, other: str) -> str:
+    """Return an expression that is `one` where the view is narrow for names of so many letters."""
+    return f"width < {min(NARROW, 20 * letters)} ? {one} : {other}"
 
 
 def _names_at_ends(rows: Sequence[dict[str, Any]], height: float, *, logarithmic: bool) -> alt.Chart:
@@ -333,11 +366,11 @@ def _names_at_ends(rows: Sequence[dict[str, Any]], height: float, *, logarithmic
         {"line": row["line"], "x": row["x"], "y": down(place), "text": text}
         for row, place, text in zip(ends, places, texts, strict=True)
     ]
-    more = "(length(datum.text) - 1)"
+    more, letters = "(length(datum.text) - 1)", _end_letters(row["line"] for row in ends)
     put: dict[str, Any] = {
-        "align": alt.expr(_if_narrow("'right'", "'left'")),
-        "dx": alt.expr(_if_narrow("0", "10")),
-        "dy": alt.expr(_if_narrow(f"-11-16*{more}", f"-8*{more}")),
+        "align": alt.expr(_if_narrow(letters, "'right'", "'left'")),
+        "dx": alt.expr(_if_narrow(letters, "0", "10")),
+        "dy": alt.expr(_if_narrow(letters, f"-11-16*{more}", f"-8*{more}")),
     }
     return vega.rows(names, text="text:N").mark_text(fontSize=14, **put)
 
@@ -400,6 +433,20 @@ def labels(table: pd.DataFrame, x: str, y: str) -> list[alt.Chart]:
     return [base.mark_circle(size=110, opacity=1), text]
 
 
+def dots(
+    rows: Iterable[tuple[str, float, float]], *, shape: str = "circle", size: int = 60, opacity: float = 1
+) -> list[alt.Chart]:
+    """Return a dot in the colour of a line for each row of (line, x, y), to be over lines.
+
+    >>> dots([("loss", 1, 2.0)])[0].to_dict()["data"]["values"]
+    [{'line': 'loss', 'x': 1, 'y': 2.0}]
+    """
+    records = [{"line": phrase(line), "x": x, "y": float(y)} for line, x, y in rows]
+    told = vega.tooltip(("line:N", " "), ("x:Q", "  ", ",.2~f"), ("y:Q", "   ", ",.4~g"))
+    dot = vega.rows(records, tooltip=told)
+    return [dot.mark_point(filled=True, shape=shape, size=size, opacity=opacity)]
+
+
 def _scale(
     kind: Scale,
     values: Sequence[float],
@@ -409,7 +456,8 @@ def _scale(
     """Return a scale for the values, from 0 or with equal factors equally far apart, and the ticks of its axis; without values and ends it has no labels."""
     if kind == "linear" or not values:
         scale = vega.exact_scale(*ends) if ends else alt.Scale(zero=True)
-        return scale, {"format": form} if ends or values else {"labels": False}
+        ticks = {"values": SHARES} if ends and ends[1] > 1 and str(form).endswith("%") else {}
+        return scale, {"format": form} | ticks if ends or values else {"labels": False}
     low, high = min(values), max(values)
     margin = (high / low) ** 0.04 if low > 0 else 1
     scale = alt.Scale(type="symlog")
@@ -430,7 +478,8 @@ def _scale(
     if callable(form):
         names = {tick: form(power) for tick, power in ticks[:: max(1, round(len(ticks) / 5))]}
         return scale, {"values": list(names), "labelExpr": vega.label_expression(names)}
-    return scale, {"values": [0] * (kind == "symlog") + [tick for tick, _ in ticks], "format": form}
+    values = [0] * (kind == "symlog") + [tick for tick, _ in ticks]
+    return scale, {"values": values, "format": form, "tickCount": 5 * len(values)}
 
 
 @draw_once
@@ -509,6 +558,117 @@ def points(
 
 
 @draw_once
+def scatter(
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    *,
+    kind: str = "",
+    hues: Mapping[str, str] | None = None,
+    shapes: Sequence[str] = (),
+    sizes: Sequence[int] = (90,),
+    label: str = "",
+    notes: Sequence[str] = (),
+    rows: Sequence[str] = (),
+    title: str = "",
+    spread: tuple[str, str] | None = None,
+    ends: tuple[tuple[float, float] | None, tuple[float, float] | None] = (None, None),
+    forms: tuple[str, str] = ("~g", "~g"),
+    highlighted: str = "",
+    clickable: str = "",
+    overlay: Sequence[alt.Chart] = (),
+    covered: bool = False,
+    height: float = 330,
+) -> vega.Layers:
+    """Return a dot for each row of a table at the numbers in its columns `x` and `y`, which name the axes.
+
+    kind: the column with the names of `hues`, each with its shape and size. label: the column of names beside the dots. notes: those of the tooltip.
+    rows: names of rows from top to bottom, in which case `y` counts them from 0. spread: the columns between which a line lies behind a dot.
+    ends: the least and the largest value of each axis. forms: their formats, "" for axes without numbers. highlighted: a column of bools, True for
+    dots in a ring. clickable: the column whose value a click selects as PICKED. overlay: layers of `rules`. covered: question marks in place of dots.
+
+    >>> chart = scatter(pd.DataFrame({"loss": [1.5], "row": [0]}), "loss", "row", rows=["mean"]).to_dict()
+    >>> [(dot["x"], dot["y"]) for dot in chart["data"]["values"]]
+    [(1.5, 0.0)]
+    """
+    fields = {"x": table[x].astype(float), "y": table[y].astype(float)}
+    fields |= dict(zip(("low", "high"), (table[end].astype(float) for end in spread or ()), strict=False))
+    words = {"kind": kind, "label": label} | {f"note{at}": note for at, note in enumerate(notes)}
+    fields |= {
+        field: [text and phrase(text) for text in table[name]] for field, name in words.items() if name
+    }
+    fields |= {"ring": table[highlighted]} if highlighted else {}
+    fields |= {clickable: table[clickable]} if clickable else {}
+    if hues and len(sizes) > 1:
+        fields["size"] = table[kind].map(dict(zip(hues, sizes, strict=True)))
+    data = [] if covered else pd.DataFrame(fields).to_dict("records")
+    bare: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 6}
+
+    def axis(channel: Any, name: str, values: Iterable[str], place: int) -> Any:
+        limits, form = ends[place], forms[place]
+        if limits is None:
+            found = [float(each) for column in values if column for each in table[column].dropna()] or [
+                0.0,
+                1.0,
+            ]
+            room = 0.04 * (max(found) - min(found)) or 0.5
+            limits = (min(found) - room, max(found) + room)
+        look: dict[str, Any] = bare | ({"format": form} if form else {"labels": False})
+        scale = vega.exact_scale(*limits)
+        lines = wrap(name, TITLE) if form else []
+        return channel(
+            title=lines if len(lines) > 1 else name if lines else None,
+            scale=scale,
+            axis=alt.Axis(tickCount=5, **look),
+        )
+
+    across = axis(partial(alt.X, "x:Q"), x, (x, *(spread or ())), 0)
+    up = axis(partial(alt.Y, "y:Q"), y, (y,), 1)
+    if rows:
+        names = vega.label_expression([phrase(name) for name in rows])
+        look: dict[str, Any] = {"labelColor": theme.TEXT, "labelLimit": 230, "labelOverlap": False}
+        up.title, up.scale = None, vega.exact_scale(len(rows) - 0.5, -0.5)
+        up.axis = alt.Axis(values=list(range(len(rows))), labelExpr=names, **bare | look)
+    told = vega.tooltip(*((f"note{at}:N", note) for at, note in enumerate(notes)))
+    base = vega.Chart()
+    dot = base.mark_point(filled=True, opacity=0.85, size=sizes[0], color=theme.CATEGORICAL[0])
+    dot, layers = dot.encode(tooltip=told), list(overlay)
+    colour, shape = alt.value(theme.CATEGORICAL[0]), None
+    if hues:
+        forms_of = [*shapes, *[keys.DOT] * (len(hues) - len(shapes))]
+        colour, shape = keys.colour_and_shape(
+            "kind:N",
+            list(hues),
+            list(hues.values()),
+            forms_of,
+            orient="bottom",
+            axis=9 * max(map(len, rows), default=0),
+        )
+        dot = dot.encode(color=colour, shape=shape)
+        if len(sizes) > 1:
+            dot = dot.encode(size=vega.raw_channel("size:Q", alt.Size))
+    if clickable:
+        picks = alt.selection_point(name=PICKED, fields=[clickable], on="click", empty=False)
+        dot = dot.add_params(picks)
+    if spread:
+        line = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
+        layers.append(line.encode(color=colour))
+    layers.append(dot)
+    if highlighted:
+        ring = base.transform_filter("datum.ring")
+        layers.append(ring.mark_point(size=260, strokeWidth=2.5, color=theme.TEXT, filled=False))
+    if label:
+        text = base.transform_filter("datum.label").mark_text(align="left", dx=12, dy=-8, fontSize=13)
+        layers.append(text.encode(text="label:N"))
+    if covered:
+        signs = vega.rows([{"y": at} for at in range(len(rows))] if rows else [{}])
+        place: dict[str, Any] = {} if rows else {"y": alt.value(alt.expr("height / 2"))}
+        signs = signs.encode(x=alt.value(alt.expr("0.4 * width")), **place)
+        layers.append(signs.mark_text(text=COVER, fontSize=24, color=theme.MUTED))
+    return _titled(vega.frame(*layers, height=height, data=data).encode(x=across, y=up), title)
+
+
+@draw_once
 def cells(
     table: pd.DataFrame,
     labels: Labels | None = percent,
@@ -517,16 +677,24 @@ def cells(
     y: str = "",
     title: str = "",
     ends: tuple[float, float] = (0.0, 1.0),
+    logarithmic: bool = False,
+    hues: Mapping[str, str] | None = None,
     key: str = "",
+    form: str = "~g",
     highlighted: tuple[int, int | None] | None = None,
+    bold: Collection[int] = (),
     notes: Sequence[str] = (),
     covered: bool = False,
+    clickable: bool = False,
+    above: bool = False,
     height: float | None = None,
 ) -> vega.Layers:
     """Return a cell for each number, coloured from pale to dark between `ends`, or on both sides of 0 where these begin below it, with its label in it.
 
-    A value that is not a number has its label and no colour. x, y: the titles of columns and rows. key: the title of a legend of the colours.
-    highlighted: the row and the column of a cell with a frame, or a row alone. notes: a line for the tooltip of each cell, row by row.
+    A value that is not a number has its label and no colour. On a logarithmic scale 0 is grey. A table of names has the colours `hues`.
+    x, y: the titles of columns and rows. key: the title of a legend of the colours, whose numbers have the format `form`.
+    highlighted: the row and the column of a cell with a frame, or a row alone. bold: columns with bold names, which are `above` the cells or below.
+    notes: a line for the tooltip of each cell, row by row. clickable: a click on a cell selects its `place`, the row, and `at`, the column, as PICKED.
 
     >>> chart = cells(pd.DataFrame({"a": [0.25], "b": [0.75]}, ["it"])).to_dict()
     >>> [(cell["place"], cell["at"], cell["label"]) for cell in chart["data"]["values"]]
@@ -535,35 +703,65 @@ def cells(
     rows, columns = (
         [phrase(str(name).replace("\n", " ")) for name in names] for names in (table.index, table.columns)
     )
-    values, texts = table.to_numpy(float).ravel().tolist(), _labels(table, labels or "")
+    values, texts = table.to_numpy().ravel().tolist(), _labels(table, labels or "")
     n, (low, high) = len(columns), ends
     data: list[dict[str, Any]] = [
-        {"place": at // n, "at": at % n, "value": None if covered or math.isnan(value) else round(value, 4)}
-        | ({"label": COVER if covered else phrase(text)} if labels else {})
+        {"place": at // n, "at": at % n, "value": None if covered else _value(value)}
+        | ({"label": COVER if covered else text and phrase(text)} if labels else {})
         | ({"note": phrase(notes[at])} if notes and not covered else {})
         for at, (value, text) in enumerate(zip(values, texts, strict=True))
     ]
     colours, value, turns = theme.SEQUENTIAL, "datum.value", low + (high - low) * theme.INK_TURNS
     if low < 0:
         colours, value, turns = theme.DIVERGING, "abs(datum.value)", 0.6 * high
-    legend = vega.legend(title=key, format="~g", gradientLength=220, gradientThickness=9) if key else None
-    scale = alt.Scale(domain=[low, high], range=colours, interpolate="rgb", clamp=True)
+    if logarithmic:
+        colours, turns = theme.SEQUENTIAL[1:], low * (high / low) ** theme.INK_TURNS
+    kind = "log" if logarithmic else "linear"
+    scale = alt.Scale(type=kind, domain=[low, high], range=colours, interpolate="rgb", clamp=True)
+    legend = vega.legend(
+        title=key,
+        titleLimit=400,
+        format=form,
+        orient="bottom" if above else "top",
+        gradientLength=220,
+        gradientThickness=9,
+    )
+    if form.endswith("%"):
+        legend.tickCount = 3
+    colour = alt.Color("value:Q", scale=scale, legend=legend if key else None)
+    ink: Any = alt.condition(f"{value} > {turns:g}", alt.value(theme.HIGH_INK), alt.value(theme.LOW_INK))
+    if hues:
+        fits = alt.ExprRef(f"({keys.ROOM}) < 400 ? 1 : {len(hues)}")
+        legend = vega.legend(title=key, symbolType="square", labelLimit=0, columns=fits)
+        colour, ink = vega.colour_channel("value:N", hues, legend if key else None), alt.value(theme.TEXT)
+    share = ".1%" if form.endswith("%") else ",.4~g"
     note = [("note:N", "    ")] if notes else []
     told = vega.tooltip(
-        ("row:N", y or " "), ("column:N", x or "  "), ("value:Q", key or "   ", ",.4~g"), *note
+        ("row:N", y or " "),
+        ("column:N", x or "  "),
+        *([("value:N", key or "   ")] if hues else [("value:Q", key or "   ", share)]),
+        *note,
     )
-    layers = [
+    base = (
         vega.Chart()
-        .transform_filter("isValid(datum.value)")
         .transform_calculate(
             row=f"{json.dumps(rows)}[datum.place]", column=f"{json.dumps(columns)}[datum.at]"
         )
-        .mark_rect(stroke=theme.BACKGROUND, strokeWidth=2)
-        .encode(color=alt.Color("value:Q", scale=scale, legend=legend), tooltip=told)
-    ]
+        .encode(tooltip=told)
+    )
+    look: dict[str, Any] = {"stroke": theme.BACKGROUND, "strokeWidth": 2}
+    if clickable:
+        look["cursor"] = "pointer"
+    cell = base.transform_filter("isValid(datum.value)" + " && datum.value > 0" * logarithmic)
+    cell = cell.mark_rect(**look, opacity=0.55 if hues and labels else 1).encode(color=colour)
+    if clickable:
+        cell = cell.add_params(alt.selection_point(name=PICKED, fields=["place", "at"], empty=False))
+    layers: list[alt.Chart] = [cell]
+    if logarithmic:
+        zero = base.transform_filter("datum.value === 0")
+        layers.append(zero.mark_rect(**look, color=theme.HATCH, opacity=0.55))
     if labels:
-        ink = alt.condition(f"{value} > {turns:g}", alt.value(theme.HIGH_INK), alt.value(theme.LOW_INK))
-        text = vega.Chart().mark_text(fontSize=13, limit=alt.ExprRef(f"width / {n} - 2"))
+        text = base.mark_text(fontSize=13, limit=alt.ExprRef(f"width / {n} - 2"), **look | {"strokeWidth": 0})
         layers.append(text.encode(text="label:N", color=ink))
     row, column = highlighted or (None, None)
     if row is not None and column is None:
@@ -575,14 +773,15 @@ def cells(
         layers.append(frame.mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=3))
     names = [[phrase(line) for line in str(name).split("\n")] for name in table.index]
     lines = 1 + max((str(name).count("\n") for name in table.columns), default=0)
+    more: dict[str, Any] = {"labelColor": theme.TEXT, "labelFontSize": 13}
+    if bold:
+        more["labelFontWeight"] = _bold(bold)
     chart = vega.frame(
         *layers,
         height=height or 8 + 34 * len(rows) + 17 * lines + 28 * bool(title) + 20 * bool(x) + 26 * bool(key),
         data=data,
     ).encode(
-        x=alt.X(
-            "at:O", title=x or None, axis=_column_axis(table.columns, labelColor=theme.TEXT, labelFontSize=13)
-        ),
+        x=alt.X("at:O", title=x or None, axis=_column_axis(table.columns, above=above, **more)),
         y=vega.row_axis(
             [each if len(each) > 1 else each[0] for each in names], labelLimit=240, title=y or None
         ),
@@ -590,7 +789,22 @@ def cells(
     return _titled(chart, title)
 
 
-def _column_axis(names: Iterable[Any], **more: Any) -> alt.Axis:
+def _value(value: Any) -> Any:
+    """Return the value of a cell: a name, a number with four digits, or None where there is none."""
+    if isinstance(value, str):
+        return value
+    return None if value is None or math.isnan(value) else float(f"{value:.4g}")
+
+
+def _bold(places: Collection[int]) -> dict[str, Any]:
+    """Return the weight of an axis's labels, bold at these places."""
+    return {
+        "condition": {"test": f"indexof({sorted(places)}, datum.value) >= 0", "value": "bold"},
+        "value": "normal",
+    }
+
+
+def _column_axis(names: Iterable[Any], *, above: bool = False, **more: Any) -> alt.Axis:
     """Return the axis with the names of columns, which are slanted where they have no room, and a few where they still have none."""
     lines = [[line and phrase(line) for line in str(name).split("\n")] for name in names]
     letters = max((len(line) for each in lines for line in each), default=0)
@@ -599,8 +813,9 @@ def _column_axis(names: Iterable[Any], **more: Any) -> alt.Axis:
         labelExpr=f"datum.value % ceil({17 * len(lines)} / width) ? '' : "
         + vega.label_expression([each if len(each) > 1 else each[0] for each in lines]),
         labelAngle=alt.expr(f"{narrow} ? -50 : 0"),
-        labelAlign=alt.expr(f"{narrow} ? 'right' : 'center'"),
-        labelBaseline="top",
+        labelAlign=alt.expr(f"{narrow} ? '{'left' if above else 'right'}' : 'center'"),
+        labelBaseline=alt.expr(f"{narrow} ? 'middle' : 'bottom'") if above else "top",
+        orient="top" if above else "bottom",
         labelLimit=110,
         labelOverlap=False,
         grid=False,
@@ -647,7 +862,7 @@ def _group_colours(
 ) -> alt.Color:
     """Return the colours of groups with a legend, which is a column where there is no room for a row; one group has none."""
     named = [name for name in groups if name not in unnamed]
-    fits = alt.ExprRef(f"width < {9 * sum(map(len, named)) + 40 * len(named)} ? 1 : {len(named)}")
+    fits = _narrow_columns(named)
     legend = vega.legend(
         orient="bottom", symbolType="square", symbolStrokeWidth=0, columns=fits, labelLimit=460, offset=6
     )
@@ -658,6 +873,11 @@ def _group_colours(
         colours = [theme.PRIMARY if name in highlighted else theme.SEQUENTIAL[3] for name in groups]
     scale = dict(zip(groups, colours, strict=True))
     return vega.colour_channel(field, scale, legend if len(named) > 1 else None, sort=list(groups))
+
+
+def _narrow_columns(names: Collection[str]) -> alt.ExprRef:
+    """Return the columns of a legend: one for each name, or a single one where these have no room."""
+    return alt.ExprRef(f"width < {9 * sum(map(len, names)) + 40 * len(names)} ? 1 : {len(names)}")
 
 
 def _tooltip(groups: Sequence[str]) -> list[alt.Tooltip]:

@@ -13,7 +13,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.attribution.ablation_sweep import pearson
 from core.run import Run
-from viz.charts.layers import PICKED, agreement_plot
+from viz.charts.layers import agreement_plot
+from viz.charts.marks import PICKED
 from viz.instruments import heatmap
 from viz.labels import changes, head_name
 from viz.number_text import signed, true_minus

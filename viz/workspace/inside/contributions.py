@@ -9,7 +9,8 @@ import streamlit as st
 from core.analysis.attribution.logit_attribution import Attribution, attribute
 from core.analysis.attribution.target_token import OutputTarget
 from core.run import Run
-from viz.charts.layers import PICKED, parts_of_logit
+from viz.charts.layers import parts_of_logit
+from viz.charts.marks import PICKED
 from viz.labels import head_name, literal
 from viz.number_text import signed, true_minus
 from viz.shell import links, state

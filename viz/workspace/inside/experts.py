@@ -7,7 +7,8 @@ import streamlit as st
 
 from core.analysis.routing import Routing, routing
 from core.run import Run
-from viz.charts.layers import PICKED, lens_table
+from viz.charts.layers import lens_table
+from viz.charts.marks import PICKED
 from viz.labels import distinct, percent
 from viz.shell import state
 from viz.shell.pages import Page
@@ -55,7 +56,7 @@ def show(page: Page, selection: Selection, run: Run) -> None:
 def _pick() -> None:
     picked = page_parts.clicked_mark(KEY, PICKED)
     if picked:
-        state.write(**{"inside.token": int(picked["row"])})
+        state.write(**{"inside.token": int(picked["place"])})
 
 
 def _columns(routes: Routing, layer: int) -> list[int]:

@@ -13,7 +13,8 @@ from core.analysis.attribution.target_token import default_row
 from core.analysis.residual.logit_lens import LensResult, logit_lens
 from core.run import Run
 from viz.charts import marks
-from viz.charts.layers import PICKED, lens_table
+from viz.charts.layers import lens_table
+from viz.charts.marks import PICKED
 from viz.instruments import heatmap
 from viz.labels import distinct, literal, percent
 from viz.number_text import signed
@@ -133,7 +134,7 @@ def _parse(n: int, layers: int) -> Any:
 def _pick(first: int) -> None:
     found = page_parts.clicked_mark(KEY, PICKED)
     if found:
-        state.write(**{"inside.cell": f"{first + int(found['row'])}.{int(found['column'])}"})
+        state.write(**{"inside.cell": f"{first + int(found['place'])}.{int(found['at'])}"})
 
 
 def _where(run: Run, place: int, layer: int) -> str:

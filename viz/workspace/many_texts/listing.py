@@ -13,6 +13,7 @@ from core.errors import InputError
 from core.model import Model
 from core.reading.data_set_jobs import TOKENS
 from core.scoring.data_set import DIVERGENCE, DataSetResults, scored_tokens
+from viz.charts.marks import PICKED
 from viz.labels import literal, visible
 from viz.memo import remembered
 from viz.number_text import number
@@ -64,7 +65,7 @@ def points(view: TextView) -> None:
 
 
 def _pick_point(lines: Mapping[int, TextLine], model: Model) -> None:
-    mark = page_parts.clicked_mark(CHART, charts.PICKED)
+    mark = page_parts.clicked_mark(CHART, PICKED)
     if mark and int(mark["line"]) in lines:
         _choose(lines[int(mark["line"])], model)
 

@@ -7,6 +7,7 @@ import streamlit as st
 from core.analysis.heads.habits import HABIT_NAMES, NOT_NAMED, HeadHabits
 from core.model import Model
 from core.reading.surveys import SurveyProgress
+from viz.charts.marks import PICKED
 from viz.instruments.kit import origin
 from viz.labels import head_name, literal
 from viz.shell import errors, links, state
@@ -119,9 +120,9 @@ def sentence(model: Model, heads: HeadHabits, standing: SurveyProgress) -> str:
 
 def _ways(selection: Selection, heads: HeadHabits) -> None:
     """Draw the clicked head, and the clearest head of each habit, as links to Look."""
-    picked = page_parts.clicked_mark(f"your_model.heads.{selection.kind}", charts.PICKED)
+    picked = page_parts.clicked_mark(f"your_model.heads.{selection.kind}", PICKED)
     best = {place: habit for habit, place in heads.best_head_by_habit().items() if habit not in CLEAR}
-    named = {(int(picked["layer"]), int(picked["head"])): ""} if picked else {}
+    named = {(int(picked["place"]), int(picked["at"])): ""} if picked else {}
     named |= {place: HABIT_NAMES[habit] for place, habit in list(best.items())[:LARGEST]}
     with st.container(horizontal=True, gap="medium", key="your_model.clearest"):
         for (layer, head), habit in named.items():

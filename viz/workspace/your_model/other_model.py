@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from core.model import Model
+from viz.charts.marks import PICKED
 from viz.labels import head_name, shorten
 from viz.widgets import controls, page_parts, pins
 from viz.widgets.pins import View
@@ -46,8 +47,8 @@ def _head_by_head(one: str, other: str, text: str) -> None:
         on_pick=lambda: None,
     )
     page_parts.summary(told)
-    picked = page_parts.clicked_mark("your_model.apart", charts.PICKED)
-    place = (int(picked["layer"]), int(picked["head"])) if picked else (layer, head)
+    picked = page_parts.clicked_mark("your_model.apart", PICKED)
+    place = (int(picked["place"]), int(picked["at"])) if picked else (layer, head)
     pins.to_compare(
         f"{head_name(*place)} of both in Compare",
         (View(one, text, kind, *place), View(other, text, kind, *place)),

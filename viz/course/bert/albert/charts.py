@@ -104,39 +104,25 @@ def owners(places: Sequence[tuple[int, str, int, int]], *, height: int = 150) ->
     `places`: for each part of a layer its layer, its name, the address of its weights in memory, and the first layer with that address.
 
     >>> chart = owners([(0, "attention", 64, 0), (1, "attention", 64, 0)]).to_dict()
-    >>> [cell["said"] for cell in chart["data"]["values"]]
+    >>> [cell["label"] for cell in chart["data"]["values"]]
     ['L0', 'L0']
     """
-    names = list(dict.fromkeys(part for _, part, _, _ in places))
-    cells = [
-        {
-            "layer": layer,
-            "place": names.index(part),
-            "said": f"L{owner}",
-            "owner": f"L{owner} {part}",
-            "address": hex(address),
-            "of": f"layer {layer}, {part}",
-            "colour": theme.CATEGORICAL[(owner + names.index(part)) % len(theme.CATEGORICAL)],
-        }
-        for layer, part, address, owner in places
-    ]
-    n = max(cell["layer"] for cell in cells) + 1
-    base = vega.rows(
-        cells,
-        x=alt.X(
-            "layer:O",
-            title="layer",
-            axis=vega.bare_axis(labelAngle=0, labelFontSize=13),
-            scale=alt.Scale(paddingInner=0.08),
-        ),
-        y=vega.row_axis(names, spacing=(0.12, 0.05)),
-        tooltip=vega.tooltip(("of:N", "part"), ("owner:N", "weights of"), ("address:N", "address")),
+    table = pd.DataFrame(places, columns=["layer", "part", "address", "owner"])
+    parts = list(table["part"].unique())
+    table["name"] = [f"L{owner} {part}" for owner, part in zip(table["owner"], table["part"], strict=True)]
+    hues = {
+        name: theme.CATEGORICAL[(owner + parts.index(part)) % len(theme.CATEGORICAL)]
+        for name, owner, part in zip(table["name"], table["owner"], table["part"], strict=True)
+    }
+    grid = table.pivot(index="part", columns="layer").loc[parts]
+    return marks.cells(
+        pd.DataFrame(grid["name"]),
+        [f"L{owner}" for owner in grid["owner"].to_numpy().ravel()],
+        x="layer",
+        hues=hues,
+        notes=[f"address {address:#x}" for address in grid["address"].to_numpy().ravel()],
+        height=height,
     )
-    rect = base.mark_rect(cornerRadius=4, opacity=0.55).encode(color=vega.raw_channel())
-    said = base.mark_text(fontSize=13, color=theme.TEXT, limit=alt.ExprRef(f"width / {n}")).encode(
-        text="said:N"
-    )
-    return vega.frame(rect, said, height=height)
 
 
 @draw_once

@@ -7,8 +7,10 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+import pandas as pd
 
 from viz import theme
+from viz.charts import marks
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, shorten
@@ -71,45 +73,33 @@ def nearer(
     Shapes: same and alike (sentence,); `same` None: question marks in place of the points. `partners`: those two sentences of each row.
     `low`: the start of the axis. `high`: the height of a row in pixels.
 
-    >>> nearer(["a"], [("b", "c")], None, np.array([0.9]), low=0.5).to_dict()["layer"][1]["mark"]["type"]
-    'point'
+    >>> nearer(["a"], [("b", "c")], None, np.array([0.9]), low=0.5).to_dict()["data"]["values"]
+    []
     """
-    hues = {"same meaning": theme.CATEGORICAL[2], "same words": theme.CATEGORICAL[1]}
-    places = range(len(texts))
-    both = () if same is None else (same, alike)
-    cells = [
-        {
-            "place": at,
-            "value": float(values[at]),
-            "kind": kind,
-            "said": f"{values[at]:.3f}",
-            "text": partners[at][which],
-        }
-        for which, (kind, values) in enumerate(zip(hues, both, strict=False))
-        for at in places
-    ]
-    spans = [
-        {"place": at, "from": min(ends), "to": max(ends)}
-        for at, ends in enumerate(zip(*(values.tolist() for values in both), strict=True))
-    ]
-    across = vega.exact_scale(low, 1)
-    up = vega.row_axis(
-        [shorten(text, 34) for text in texts], scale=alt.Scale(domain=list(places)), labelLimit=230, grid=True
+    both = {} if same is None else {"same meaning": same, "same words": alike}
+    table = pd.DataFrame(
+        [
+            (float(values[at]), at, kind, partners[at][which], f"{values[at]:.3f}")
+            for which, (kind, values) in enumerate(both.items())
+            for at in range(len(texts))
+        ],
+        columns=["cosine", "row", "kind", "sentence", "exact"],
     )
-    axis = alt.Axis(tickCount=5, format=".2f")
-    begin = alt.X("from:Q", title="cosine", scale=across, axis=axis)
-    lines = vega.rows(spans, x=begin, x2="to:Q", y=up).mark_rule(strokeWidth=3, color=theme.LINE)
-    value = alt.X("value:Q", scale=across)
-    points = vega.rows(
-        cells,
-        x=value,
-        y=up,
-        tooltip=vega.tooltip(("text:N", "sentence"), "kind:N", ("said:N", "cosine")),
-        color=vega.colour_channel(
-            "kind:N", hues, vega.legend(orient="bottom", direction="vertical", labelLimit=300)
-        ),
-        shape=_shapes(list(hues), ("circle", "square"), direction="vertical", labelLimit=300),
-    ).mark_point(filled=True, size=130, opacity=1)
-    covers = [] if both else [{"place": at, "value": (1 + low) / 2} for at in places]
-    hidden = vega.rows(covers, x=value, y=up).mark_text(text="?", fontSize=16, color=theme.MUTED)
-    return alt.layer(lines, points, hidden).properties(view=vega.BARE, height=high * len(texts) + 96)
+    lines = [{"x": ends.min(), "x2": ends.max(), "y": row} for row, ends in table.groupby("row")["cosine"]]
+    line = vega.rows(lines, x="x:Q", x2="x2:Q", y="y:Q").mark_rule(strokeWidth=3, color=theme.LINE)
+    return marks.scatter(
+        table,
+        "cosine",
+        "row",
+        kind="kind",
+        hues={"same meaning": theme.CATEGORICAL[2], "same words": theme.CATEGORICAL[1]},
+        shapes=("circle", "square"),
+        sizes=[130],
+        notes=["sentence", "kind", "exact"],
+        rows=[shorten(text, 34) for text in texts],
+        overlay=[line],
+        ends=((low, 1), None),
+        forms=(".2f", ""),
+        covered=not both,
+        height=high * len(texts) + 96,
+    )

@@ -10,8 +10,10 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+import pandas as pd
 
 from viz import theme
+from viz.charts import marks
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import shorten, visible
@@ -77,62 +79,28 @@ def judged(
     The colour says whether the decision at the threshold `cut`, the vertical line, is right or wrong. None: question marks instead of dots.
     Shapes: values (pair,).
 
-    >>> judged(np.array([0.6, 0.6]), [True, False], ["a", "b"], 0.5).to_dict()["layer"][0]["mark"]["type"]
-    'circle'
+    >>> judged(np.array([0.6, 0.6]), [True, False], ["a", "b"], 0.5).to_dict()["data"]["values"][0]["kind"]
+    'right'
     """
-    cells, n = [], [0, 0]
-    for place, (true, text) in enumerate(zip(follows, texts, strict=True)):
-        chance = 0.0 if values is None else float(values[place])
+    score, n = "P(IsNext) by bert-mini", [0, 0]
+    rows = []
+    for true, text, chance in zip(follows, texts, () if values is None else values.tolist(), strict=False):
         n[true] += 1
-        cells.append(
-            {
-                "at": chance,
-                "row": int(not true) + 0.62 * (n[true] * 0.618 % 1) - 0.31,
-                "told": "right" if (chance >= cut) == true else "wrong",
-                "text": shorten(text, 120),
-            }
-        )
-    up = alt.Y(
-        "row:Q",
-        title=None,
-        scale=alt.Scale(domain=[1.5, -0.5], nice=False),
-        axis=alt.Axis(
-            values=[0, 1],
-            grid=False,
-            domain=False,
-            ticks=False,
-            labelExpr='["B follows", "B is not the next sentence"][datum.value]',
-            labelLimit=230,
-            labelFontSize=14,
-        ),
+        row = int(not true) + 0.62 * (n[true] * 0.618 % 1) - 0.31
+        rows.append((chance, row, "right" if (chance >= cut) == true else "wrong", shorten(text, 120)))
+    table = pd.DataFrame(rows, columns=[score, "row", "kind", "pair"])
+    return marks.scatter(
+        table.assign(P=[f"{chance:.1%}" for chance in table[score]]),
+        score,
+        "row",
+        kind="kind",
+        hues={"right": theme.CATEGORICAL[2], "wrong": theme.CATEGORICAL[3]},
+        shapes=("circle", "diamond"),
+        notes=["pair", "P", "kind"],
+        rows=["B follows", "B is not the next sentence"],
+        ends=((0, 1), None),
+        forms=(".0%", ""),
+        overlay=marks.rules({"threshold": cut}),
+        covered=values is None,
+        height=height,
     )
-    across = alt.X(
-        "at:Q",
-        title="P(IsNext) by bert-mini",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format="%", tickCount=5),
-    )
-    dots = (
-        vega.rows(cells if values is not None else [])
-        .mark_circle(size=90, opacity=0.8)
-        .encode(
-            x=across,
-            y=up,
-            tooltip=vega.tooltip(("text:N", "pair"), ("at:Q", "P(IsNext)", ".1%"), "told:N"),
-            color=alt.Color(
-                "told:N",
-                scale=alt.Scale(
-                    domain=["right", "wrong"], range=[theme.CATEGORICAL[2], theme.CATEGORICAL[3]]
-                ),
-                legend=alt.Legend(title=None, orient="bottom", direction="horizontal"),
-            ),
-            shape=alt.Shape("told:N"),
-        )
-    )
-    line = vega.rows([{"cut": cut}]).mark_rule(color=theme.TEXT, strokeWidth=2).encode(x="cut:Q")
-    hidden = (
-        vega.rows([{"at": 0.25, "row": row} for row in (0, 1)] if values is None else [])
-        .mark_text(text="?", fontSize=30, color=theme.MUTED)
-        .encode(x=across, y=up)
-    )
-    return alt.layer(dots, line, hidden).properties(view=vega.BARE, height=height)

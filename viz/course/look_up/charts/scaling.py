@@ -10,9 +10,11 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.charts import marks
 from viz.charts.curves import BELOW
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
@@ -111,62 +113,31 @@ def histograms(
 
 
 @draw_once
-def layers(heads: Mapping[str, Array], *, height: int = 360) -> alt.LayerChart:
+def layers(heads: Mapping[str, Array], *, height: int = 360) -> vega.Layers:
     """Draw the normalised entropy of each head's attention (0 to 1) as a dot over its layer, and a line through the means of the heads.
 
     Shapes: each table (layer head).
 
-    >>> [len(layer["data"]["values"]) for layer in layers({"raw": np.zeros((2, 3))}).to_dict()["layer"][:2]]
-    [6, 2]
+    >>> [(dot["x"], dot["y"]) for dot in layers({"raw": np.zeros((2, 3))}).to_dict()["data"]["values"]]
+    [(0, 0.0), (1, 0.0)]
     """
     kinds = {name: {"raw": "without", "scaled": "with 1/√d, as trained"}[name] for name in heads}
-    dots = [
-        {
-            "x": layer + 0.09 * (2 * side - 1),
-            "y": float(value),
-            "line": kinds[name],
-            "layer": layer,
-            "head": head,
-        }
-        for side, (name, table) in enumerate(heads.items())
-        for layer, row in enumerate(table)
-        for head, value in enumerate(row)
-    ]
-    means = [
-        {"x": layer, "y": float(value), "line": kinds[name]}
-        for name, table in heads.items()
-        for layer, value in enumerate(table.mean(1))
-    ]
-    n_layers = max(len(table) for table in heads.values())
-    across = alt.X(
-        "x:Q",
-        title="layer",
-        scale=vega.exact_scale(-0.4, n_layers - 0.6),
-        axis=vega.bare_axis(values=list(range(n_layers)), format="d"),
-    )
-    up = alt.Y(
-        "y:Q",
-        title="normalised entropy",
-        scale=vega.exact_scale(-0.02, 1.04),
-        axis=vega.bare_axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True),
-    )
-    hue = alt.Color(
-        "line:N",
-        scale=alt.Scale(domain=list(kinds.values()), range=[HUES[name] for name in kinds]),
-        legend=alt.Legend(
-            orient="top", title=None, symbolType="circle", symbolSize=100, symbolOpacity=1, labelLimit=320
+    return marks.lines(
+        pd.DataFrame({kinds[name]: table.mean(1) for name, table in heads.items()}).rename(str),
+        x="layer",
+        title="normalised entropy" if len(heads) > 1 else f"normalised entropy {next(iter(kinds.values()))}",
+        form=".0%",
+        ends=(-0.02, 1.04),
+        hues=[{"raw": 1, "scaled": 0}[name] for name in heads],
+        overlay=marks.dots(
+            [
+                (kinds[name], layer - 0.1 * (1 + side), value)
+                for side, (name, table) in enumerate(heads.items())
+                for layer, row in enumerate(table)
+                for value in row
+            ],
+            opacity=0.45,
         ),
-    )
-    head, mean = (vega.rows(rows).encode(x=across, y=up, color=hue) for rows in (dots, means))
-    return vega.frame(
-        head.mark_circle(size=50, opacity=0.45).encode(
-            tooltip=vega.tooltip("line:N", "layer:Q", "head:Q", ("y:Q", "normalised entropy", ".1%"))
-        ),
-        mean.mark_line(strokeWidth=2.6),
-        mean.mark_circle(size=80, opacity=1).encode(
-            tooltip=vega.tooltip("line:N", ("x:Q", "layer"), ("y:Q", "mean of the heads", ".1%"))
-        ),
-        right=10,
         height=height,
     )
 

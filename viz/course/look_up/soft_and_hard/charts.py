@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
+import pandas as pd
 
 from viz import theme
-from viz.charts.parts import panels, vega
+from viz.charts import marks
+from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
-from viz.labels import phrase
 from viz.number_text import true_minus
 
 Array = np.ndarray[Any, np.dtype[Any]]
+CHANGE = "change of the reward by the patch's score"
 TICK = "M-0.13,-1H0.13V1H-0.13Z"
 
 
@@ -24,74 +25,48 @@ def guesses(
     exact: Array,
     rows: Sequence[tuple[str, Array, Array]],
     *,
-    columns: int = 2,
     height: int = 380,
-) -> alt.LayerChart:
+) -> vega.Layers:
     """Draw for each name, one row each, its exact number as a tick and the estimates of it as dots with bars of two standard errors to each side.
 
-    rows: (name of the estimate, estimate, standard error), each (name,). columns: of the legend. Shapes: exact (name,).
+    rows: (name of the estimate, estimate, standard error), each (name,). Shapes: exact (name,).
     The horizontal axis is the change of the reward by a patch's score.
 
     >>> chart = guesses(["A1"], np.array([0.2]), [("plain", np.array([0.1]), np.array([0.05]))]).to_dict()
-    >>> [(row["low"], row["high"]) for row in chart["layer"][1]["data"]["values"]], [row["by"] for row in chart["layer"][2]["data"]["values"]]
-    ([(0.0, 0.2)], ['plain', 'exact'])
+    >>> [(row["kind"], row["low"], row["high"]) for row in chart["data"]["values"]]
+    [('plain', 0.0, 0.2), ('exact', 0.2, 0.2)]
     """
-    kinds = {phrase(name): theme.CATEGORICAL[1 + row] for row, (name, _, _) in enumerate(rows)}
-    kinds["exact"] = theme.TEXT
-    said = [phrase(name) for name in names]
-
-    def dot(place: int, value: float, size: int, told: str) -> dict[str, Any]:
-        return {"x": float(value), "size": size, "of": said[place], "said": true_minus(told)}
-
-    bars, dots = [], []
-    for row, (kind, value, error) in enumerate(rows):
-        for place, (middle, scatter) in enumerate(zip(value, error, strict=True)):
-            at = {"y": place + 0.2 * (row - (len(rows) - 1) / 2), "by": phrase(kind)}
-            bars.append(at | {"low": float(middle - 2 * scatter), "high": float(middle + 2 * scatter)})
-            dots.append(at | dot(place, middle, 60, f"{middle:.4f} ± {2 * scatter:.4f}"))
-    dots += [
-        {"y": place, "by": "exact"} | dot(place, value, 460, f"exactly {value:.4f}")
-        for place, value in enumerate(exact)
-    ]
-    ends = [value for row in bars for value in (row["low"], row["high"])] + [*map(float, exact), 0.0]
-    room = 0.04 * ((max(ends) - min(ends)) or 1.0)
-    across = alt.X(
-        "x:Q",
-        title=["change of the reward", "by the patch's score"],
-        scale=vega.exact_scale(min(ends) - room, max(ends) + room),
-        axis=alt.Axis(tickCount=5, format="~g", domain=False, ticks=False, labelPadding=7),
+    every = [*rows, ("exact", exact, np.zeros(len(exact)))]
+    table = pd.DataFrame(
+        [
+            (float(value), 2 * float(error), at, row, kind)
+            for row, (kind, values, errors) in enumerate(every)
+            for at, (value, error) in enumerate(zip(values, errors, strict=True))
+        ],
+        columns=[CHANGE, "error", "row", "estimate", "kind"],
     )
-    up = alt.Y(
-        "y:Q",
-        title=None,
-        scale=vega.exact_scale(len(names) - 0.5, -0.5),
-        axis=alt.Axis(
-            values=list(range(len(names))),
-            labelExpr=vega.label_expression(said),
-            domain=False,
-            ticks=False,
-            labelPadding=8,
-            labelLimit=170,
-            labelOverlap=False,
+    exactly = table["kind"] == "exact"
+    kinds = [kind for kind, _, _ in every]
+    return marks.scatter(
+        table.assign(
+            low=table[CHANGE] - table["error"],
+            high=table[CHANGE] + table["error"],
+            row=table["row"] + (0.2 * (table["estimate"] - (len(rows) - 1) / 2)).where(~exactly, 0),
+            patch=[names[at] for at in table["row"]],
+            change=[
+                true_minus(f"{value:.4f} ± {error:.4f}" if error else f"exactly {value:.4f}")
+                for value, error in zip(table[CHANGE], table["error"], strict=True)
+            ],
         ),
-    )
-    above = alt.Legend(orient="top", title=None, symbolSize=100, symbolOpacity=1, columns=columns)
-    hue = vega.colour_channel("by:N", kinds, above)
-    form = alt.Shape("by:N", scale=alt.Scale(domain=list(kinds), range=["circle"] * len(rows) + [TICK]))
-    return vega.frame(
-        vega.rows([{"x": 0}]).mark_rule(color=theme.MUTED).encode(x=across),
-        vega.rows(bars)
-        .mark_rule(strokeWidth=2)
-        .encode(x=panels.with_field(across, "low:Q"), x2="high:Q", y=up, color=hue),
-        vega.rows(dots)
-        .mark_point(filled=True, opacity=1)
-        .encode(
-            x=across,
-            y=up,
-            color=hue,
-            shape=form,
-            size=alt.Size("size:Q", scale=None),
-            tooltip=vega.tooltip(("of:N", "patch"), "by:N", ("said:N", "change")),
-        ),
+        CHANGE,
+        "row",
+        kind="kind",
+        hues=dict(zip(kinds, [*theme.CATEGORICAL[1 : len(kinds)], theme.TEXT], strict=True)),
+        shapes=["circle"] * len(rows) + [TICK],
+        sizes=[60] * len(rows) + [460],
+        notes=["patch", "kind", "change"],
+        rows=names,
+        spread=("low", "high"),
+        overlay=marks.rules({"": 0}),
         height=height,
     )

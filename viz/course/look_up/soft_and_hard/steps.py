@@ -156,7 +156,7 @@ def learning(params: Params, data: maths.Data) -> Folds:
     learned, n = data.learning, len(data.samples)
     names, exact, rows = gradients(data)
     with _harbour(params, data):
-        size = {"columns": 1, "height": 340} if exhibit_parts.presenting() else {}
+        size = {"height": 340} if exhibit_parts.presenting() else {}
         page_parts.show(
             charts.guesses(names, exact, rows, **size),
             f"{SLUG}gradient",

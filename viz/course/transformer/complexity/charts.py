@@ -10,11 +10,12 @@ from itertools import pairwise
 
 import altair as alt
 import numpy as np
+import pandas as pd
 
 from viz import theme
+from viz.charts import marks
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
-from viz.labels import phrase
 
 HUES = {
     "self-attention": theme.CATEGORICAL[0],
@@ -27,54 +28,22 @@ DRAWN = 13
 
 @draw_once
 def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> vega.Layers:
-    """Draw the rows of a table as groups of bars, each group on a logarithmic scale of its own: the formula before a bar, the number after it.
+    """Draw the rows of a table as groups of bars, each group on a logarithmic scale of its own: the formula and its number after a bar.
 
     `rows`: (title, for each kind of layer its formula and its value).
 
-    >>> [row["text"] for row in table([("steps", {"self-attention": ("O(1)", 1.0), "recurrence": ("O(n)", 50.0)})]).to_dict()["layer"][0]["data"]["values"]]
-    ['1', '50']
+    >>> [bar["label"] for bar in table([("steps", {"self-attention": ("O(1)", 1.0), "recurrence": ("O(n)", 50.0)})]).to_dict()["data"]["values"]]
+    ['O(1) = 1', 'O(n) = 50']
     """
-    bars, heads, left, y = [], [], {}, 0.0
-    unit = panels.EXTENT / (len(rows) * 2.55 - 0.15)
-    for title, cells in rows:
-        heads.append({"y": (y + 0.48) * unit, "text": phrase(title)})
-        most = np.log10(max(value for _, value in cells.values())) + 1
-        for place, (name, (formula, value)) in enumerate(cells.items()):
-            middle = (y + 0.96 + 0.78 * place) * unit
-            left[middle] = formula
-            bars.append(
-                {
-                    "name": name,
-                    "y": middle - 0.3 * unit,
-                    "y2": middle + 0.3 * unit,
-                    "middle": middle,
-                    "x": 0,
-                    "x2": float((np.log10(value) + 0.25) / most),
-                    "text": f"{value:,.0f}",
-                    "formula": formula,
-                    "row": phrase(title),
-                }
-            )
-        y += 2.55
-    across = alt.X("x:Q", axis=None, scale=vega.exact_scale(0, 1.5))
-    hues = {name: HUES[name] for name in ("self-attention", "recurrence")}
-    up = panels.left_axis(left, grid=False, size=14, colour=theme.TEXT)
-    base = vega.rows(bars)
-    drawn = base.mark_rect().encode(
-        x=across,
-        x2="x2:Q",
-        y=up,
-        y2="y2:Q",
-        color=vega.colour_channel("name:N", hues, vega.legend(offset=4, symbolType="square")),
-        tooltip=vega.tooltip(("row:N", "of"), ("name:N", "layer"), "formula:N", ("text:N", "in numbers")),
+    values = pd.DataFrame(
+        [{name: np.log10(value) for name, (_, value) in cells.items()} for _, cells in rows],
+        [title for title, _ in rows],
     )
-    numbers = base.mark_text(align="left", dx=6, fontSize=15, fontWeight=600, color=theme.TEXT).encode(
-        x=panels.with_field(across, "x2:Q"), y=panels.with_field(up, "middle:Q"), text="text:N"
+    return marks.bars(
+        (values + 0.25).div(values.max(axis=1) + 1, axis=0),
+        [f"{formula} = {value:,.0f}" for _, cells in rows for formula, value in cells.values()],
+        title="each on its own log scale",
     )
-    titles = vega.rows(heads, x=alt.value(0), y="y:Q", text="text:N").mark_text(
-        align="left", baseline="bottom", fontSize=14, color=theme.MUTED
-    )
-    return vega.frame(drawn, numbers, titles, height=330)
 
 
 @draw_once

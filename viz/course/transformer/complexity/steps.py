@@ -89,15 +89,15 @@ def table(params: Params, data: Data) -> Folds:
     formulas = ("4np² + 2n²p", "8np²") if params.whole else ("O(n² p)", "O(n p²)")
     rows = [
         (
-            "multiplications in a layer, log scale",
+            "multiplications in a layer",
             {"self-attention": (formulas[0], a.operations), "recurrence": (formulas[1], r.operations)},
         ),
         (
-            "sequential operations, log scale",
+            "sequential operations",
             {"self-attention": ("O(1)", a.steps), "recurrence": ("O(n)", r.steps)},
         ),
         (
-            "maximum path length, log scale",
+            "maximum path length",
             {"self-attention": ("O(1)", a.path), "recurrence": ("O(n)", r.path)},
         ),
     ]

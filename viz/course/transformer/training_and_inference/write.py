@@ -108,7 +108,7 @@ def not_always(params: Params, data: AtOnce) -> Folds:
     with picture:
         ways = [(label, way.tokens, way.products) for label, way in (("greedy", first), (name, best))]
         page_parts.show_large(
-            learned_task.products(ways, [way.products for way in every], told=told, parts=parting),
+            learned_task.products(ways, [way.products for way in every], covered=not told, parts=parting),
             SLUG + "ways.picture",
             f"The probability of the text so far: greedy {first.total:.4f}, {name} {best.total:.4f}."
             if told

@@ -7,9 +7,11 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+import pandas as pd
 
 from viz import theme
-from viz.charts.parts import keys, panels, vega
+from viz.charts import marks
+from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 from viz.languages import _, mark, ngettext
@@ -218,70 +220,23 @@ def lost(
     curves: by name, (p,) for p = 0, 1, ..; the first is the one with the dots and the mark at `at`.
     covered: the axes alone.
 
-    >>> drawn = [layer["data"]["values"] for layer in lost({"letters": np.array([1.0, 0.5, 0.0])}, {1: 0.5}, 1).to_dict()["layer"]]
-    >>> [row["y"] for row in drawn[0]], [row["x"] for row in drawn[1]]
-    ([100.0, 50.0, 0.0], [1])
+    >>> chart = lost({"letters": np.array([1.0, 0.5, 0.0])}, {1: 0.5}, 1).to_dict()
+    >>> [row["y"] for row in chart["data"]["values"]], [row["x"] for row in chart["layer"][-2]["data"]["values"]]
+    ([1.0, 0.5, 0.0], [1])
     """
-    names, widest, first = (
-        [phrase(name) for name in curves],
-        max(map(len, curves.values())),
-        next(iter(curves.values())),
-    )
-    lines = [
-        {"x": p, "y": 100 * float(value), "name": name}
-        for name, curve in zip(names, curves.values(), strict=True)
-        for p, value in enumerate(() if covered else curve)
-    ]
-    dots = [
-        {"x": p, "y": 100 * value, "name": _(LEARNED)} for p, value in ({} if covered else learned).items()
-    ]
-    here = [{"x": at, "y": 100 * float(first[at])}] if at < len(first) and not covered else []
-    hue, shape = keys.colour_and_shape(
-        "name:N",
-        [*names, _(LEARNED)],
-        [*theme.CATEGORICAL[: len(names)], theme.CATEGORICAL[0]],
-        [keys.LINE] * len(names) + [keys.DOT],
-    )
-    across = alt.X(
-        "x:Q",
-        title=_("p, numbers in the context"),
-        scale=alt.Scale(domain=[0, widest], nice=False),
-        axis=alt.Axis(
-            values=list(range(0, widest + 1, 5)),
-            grid=False,
-            domain=False,
-            ticks=False,
-            format="d",
-            labelFlush=False,
-            labelPadding=6,
-        ),
-    )
-    up = alt.Y(
-        "y:Q",
+    table = pd.DataFrame({name: pd.Series(curve) for name, curve in curves.items()})
+    table[_(LEARNED)] = np.nan
+    return marks.lines(
+        table,
+        x=_("p, numbers in the context"),
         title=_("lost, %"),
-        scale=alt.Scale(domain=[0, 103], nice=False),
-        axis=alt.Axis(values=[0, 20, 40, 60, 80, 100], domain=False, ticks=False, labelPadding=6),
-    )
-    told = [
-        alt.Tooltip("name:N", title=" "),
-        alt.Tooltip("x:Q", title="p"),
-        alt.Tooltip("y:Q", title=_("lost, %"), format=".1f"),
-    ]
-
-    def placed(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-        return vega.rows(rows).encode(x=across, y=up)
-
-    line = placed(lines).mark_line(strokeWidth=2).encode(color=hue)
-    dot = (
-        placed(dots).mark_point(filled=True, opacity=1, size=60).encode(color=hue, shape=shape, tooltip=told)
-    )
-    under = placed(lines).mark_circle(opacity=0, size=90).encode(color=hue, tooltip=told)
-    ring = placed(here).mark_point(
-        shape="circle", filled=False, opacity=1, size=290, strokeWidth=2, color=theme.TEXT
-    )
-    cover = placed([{"x": widest / 2, "y": 50}] if covered else []).mark_text(
-        text="?", fontSize=40, color=theme.MUTED
-    )
-    return alt.layer(line, dot, ring, cover, under).properties(
-        width="container", height=height, padding=vega.AROUND, view=vega.BARE
+        form=".0%",
+        ends=(0, 1.08),
+        hues=[*range(len(curves)), 0],
+        overlay=[
+            *marks.rules({f"p = {at}": at}),
+            *marks.dots([] if covered else [(_(LEARNED), p, value) for p, value in learned.items()]),
+        ],
+        covered=covered,
+        height=height,
     )

@@ -8,20 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 import pandas as pd
 
-from viz import theme
 from viz.charts import marks
-from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
-from viz.course.transformer.training_and_inference.charts.teacher_forcing import END, Chart, Rows, token_name
-from viz.labels import visible
+from viz.course.transformer.training_and_inference.charts.teacher_forcing import END, Chart, token_name
+from viz.labels import distinct
 from viz.number_text import number
 
 Array = np.ndarray[Any, np.dtype[Any]]
-TICKS = (1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4, 1e-5, 1e-6)
 
 
 @draw_once
@@ -71,118 +67,44 @@ def curve(taken: Sequence[float], most: int, places: Array, *, height: int = 250
     )
 
 
-def _bare(layers: Sequence[alt.Chart], height: int) -> Chart:
-    return alt.layer(*layers).properties(
-        width="container", height=height, padding=vega.AROUND, view=vega.BARE
-    )
-
-
 @draw_once
 def products(
     ways: Sequence[tuple[str, Sequence[str], Sequence[float]]],
     others: Sequence[Sequence[float]] = (),
     *,
-    told: bool = True,
+    covered: bool = False,
     parts: int = 0,
 ) -> Chart:
     """Draw the probability of a text so far over the number of tokens written, on a logarithmic axis, for greedy search and for a better text.
 
     ways: (name, tokens, products), greedy first; `parts` is the first position where they differ. `others` are further texts, drawn pale.
-    While the visitor has not answered yet (the first keyword is False), only the first step of every text is drawn.
+    `covered`: only the first step of every text is drawn.
 
     >>> chart = products([("greedy", ["a", "a"], [0.5, 0.2]), ("best", ["b", "b"], [0.4, 0.36])]).to_dict()
-    >>> [(row["way"], row["P"]) for row in chart["layer"][0]["data"]["values"] if row["step"] == 2]
-    [('greedy', 0.2), ('best', 0.36)]
+    >>> [(row["line"], row["y"]) for row in chart["data"]["values"] if row["x"] == 2]
+    [('greedy 0.20', 0.2), ('best 0.36', 0.36)]
     """
-    upto = None if told else 1
-    longest = max(len(values) for _, _, values in ways)
-    low = min(float(min(values[:upto])) for values in (*(values for _, _, values in ways), *others))
-    names = [name for name, _, _ in ways]
-    aside = alt.ExprRef(f"width - max({9 * max(map(len, names)) + 16}, 0.17 * width)")
-    steps = list(range(0, longest + 1, 1 + longest // 8))
-    x = alt.X(
-        "step:Q",
-        title="tokens written",
-        scale=vega.exact_scale(-0.03 * longest, longest, range=[0, aside]),
-        axis=alt.Axis(grid=False, values=steps, format="d", labelOverlap=False),
-    )
-    ticks = [tick for tick in TICKS if tick >= low / 2]
-    y = alt.Y(
-        "P:Q",
+    steps = range(1 + max(len(values) for _, _, values in ways))
+    names = distinct(tokens[0] for _, tokens, _ in ways)
+    if not covered:
+        names = [f"{name} {number(values[-1], 3 if values[-1] < 0.1 else 2)}" for name, _, values in ways]
+    lines = dict(zip(names, (values for _, _, values in ways), strict=True))
+    lines |= {f"text {3 + at}": values for at, values in enumerate(others)}
+    table = pd.DataFrame({name: pd.Series([1.0, *values]) for name, values in lines.items()}, steps)
+    labels = pd.DataFrame("", steps, list(lines))
+    for name, (_, tokens, _) in zip(names, ways, strict=True):
+        for at, token in enumerate(tokens):
+            if not covered and token != END and (name == names[0] or at >= parts):
+                labels.loc[at + 1, name] = token_name(token)
+    return marks.lines(
+        (table.loc[:1].reindex(steps) if covered else table).rename(str),
+        labels.to_numpy().ravel().tolist(),
+        x="tokens written",
         title="probability so far",
-        scale=vega.exact_scale(low / 10**0.18, 10**0.12, type="log"),
-        axis=alt.Axis(values=ticks, format="~g", domain=False, labelOverlap=True),
+        form=",.4~g",
+        hues=[1, 2, *[0] * len(others)],
+        highlighted=names,
+        scales=("linear", "log"),
+        legend=False,
+        height=300 if len(steps) < 5 else 340,
     )
-    hue = vega.colour_channel("way:N", dict(zip(names, theme.CATEGORICAL[1:3], strict=False)))
-    points = [
-        {"way": name, "step": step, "P": float(p), "token": token}
-        for name, tokens, values in ways
-        for step, (token, p) in enumerate(zip(["start", *map(visible, tokens)], [1.0, *values], strict=True))
-        if told or step < 2
-    ]
-    base = vega.rows(points, x=x, y=y, color=hue)
-    told_of = vega.tooltip("way:N", "token:N", ("P:Q", "so far", ".4f"))
-    layers = [
-        base.mark_line(strokeWidth=3),
-        base.mark_point(filled=True, opacity=1, size=64).encode(tooltip=told_of),
-    ]
-    if others:
-        pale = [
-            {"other": which, "step": step, "P": float(p)}
-            for which, values in enumerate(others)
-            for step, p in enumerate([1.0, *values[:upto]])
-        ]
-        each = vega.rows(pale, x=x, y=y, detail="other:N")
-        layers.append(each.mark_line(strokeWidth=1.5, color=theme.MUTED, opacity=0.7))
-    notes = _notes(ways, told, parts)
-    for over in (True, False):
-        found = [note for note in notes if note["over"] == over]
-        side = 8 if over else -8
-        turned: dict[str, Any] = (
-            {"angle": 320, "align": "left" if over else "right", "dx": side, "baseline": "middle"}
-            if longest > 6
-            else {"dy": -side, "baseline": "bottom" if over else "top"}
-        )
-        if found:
-            text = vega.rows(found, x=x, y=y, text="text:N", color=vega.raw_channel("colour:N"))
-            layers.append(text.mark_text(fontSize=13 if longest > 4 else 16, **turned))
-    for which, (name, _, values) in enumerate(ways if told else ()):
-        over = values[-1] > ways[1 - which][2][-1]
-        lines = (name, number(float(values[-1]), 3 if values[-1] < 0.1 else 2))
-        put: dict[str, Any] = {
-            "fontSize": 15,
-            "align": "left",
-            "dx": 12,
-            "baseline": "bottom" if over else "top",
-        }
-        for row, text in enumerate(reversed(lines) if over else lines):
-            end = [{"step": len(values), "P": float(values[-1]), "way": name, "text": text}]
-            weight, dy = "normal" if text == name else 600, 2 + 23 * row
-            layers.append(
-                vega.rows(end, x=x, y=y, text="text:N", color=hue).mark_text(
-                    **put, fontWeight=weight, dy=-dy if over else dy
-                )
-            )
-    return _bare(layers, 300 if longest < 4 else 340)
-
-
-def _notes(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], told: bool, parts: int) -> Rows:
-    """Return the label of the token of each step, above the upper line and below the lower one; tokens that both lines share are labelled once."""
-    found: Rows = []
-    for which, (_, tokens, values) in enumerate(ways):
-        for place in range(len(values) if told else 1):
-            ends = place == len(tokens) - 1 and tokens[place] == END
-            if (which and place < parts) or ends:
-                continue
-            other = ways[1 - which][2]
-            over = values[place] >= other[min(place, len(other) - 1)]
-            found.append(
-                {
-                    "step": place + 1,
-                    "P": float(values[place]),
-                    "text": token_name(tokens[place]),
-                    "over": bool(over),
-                    "colour": theme.CATEGORICAL[1 + which] if place >= parts else theme.TEXT,
-                }
-            )
-    return found
