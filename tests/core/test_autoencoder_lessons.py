@@ -130,3 +130,14 @@ def test_with_enough_numbers_every_language_says_its_word():
     assert len({language.head.weights.shape[1] for language in large.languages.values()}) > 1, (
         "four decoders, not one under four names"
     )
+
+
+def test_the_nearest_word_is_that_of_the_largest_cosine_from_the_mean():
+    draw = np.random.default_rng(3)
+    contexts, spelled = draw.normal(size=(9, 4)), 5 + draw.normal(size=(9, 6))
+    decoder = head(contexts, spelled)
+    words = tuple(map(str, range(9)))
+    found = concepts.Language(words, spelled, decoder).nearness(contexts[2])
+    one, others = decoder(contexts[2]) - spelled.mean(0), spelled - spelled.mean(0)
+    wanted = others @ one / np.linalg.norm(others, axis=1) / np.linalg.norm(one)
+    np.testing.assert_allclose(found, wanted, atol=1e-9)

@@ -14,6 +14,7 @@ from core import masks
 from core.checkpoints.scores import record
 from core.layers.block_sparse import PARTS, BlockMask, everything, layout, over_all_pairs, sparse
 from core.models import Batch, families
+from core.scoring import cost as costs
 from core.scoring.cost import attention_costs, cost, cost_by_length, with_full_attention
 from core.text import Tokenizer
 from core.text.learn import learn_wordpiece
@@ -110,7 +111,7 @@ def test_a_batch_padded_beyond_the_layout_of_all_its_texts_reads_as_without_the_
     read = BlockMask((found, found), 2, real).sparse(q, k, v)
     alone = sparse(*(side[:, :, :8] for side in (q, k, v)), found, 2, real[:, :8])
     torch.testing.assert_close(read[:, :, :8], alone)
-    assert not read[:, :, 8:].any()
+    assert read.shape == q.shape and not read[:, :, 8:].any()
 
 
 def test_gradients_are_those_of_the_whole_mask():
@@ -248,6 +249,22 @@ def test_the_full_mask_is_measured_with_the_same_weights(model, tmp_path):
     }
     assert rows[8]["passages"] > rows[200]["passages"] > 0
     assert set(rows[200]) >= {"masked_top1", "masked_top5"}
+
+
+def test_a_pass_that_is_measured_is_of_one_text_of_each_length_and_of_every_head(model, monkeypatch):
+    shapes = []
+
+    def noted(run, budget):
+        shapes.append(tuple(run().shape))
+        return costs.Cost(0.002, 3_000_000)
+
+    monkeypatch.setattr(costs, "cost", noted)
+    found = cost_by_length(model, (7, 400))
+    assert shapes == [(1, n, model.config.d_model) for n in (7, 400)]
+    assert found["ms_by_length"] == {"7 tokens": 2, "400 tokens": 2}
+    assert found["mb_by_length"] == {"7 tokens": 3, "400 tokens": 3}
+    attention_costs(layout(5, 3), 2, 11)
+    assert shapes[2:] == [(1, 3, 10, 11)] * 2
 
 
 @pytest.mark.slow

@@ -108,12 +108,23 @@ def test_the_measure_counts_whole_captions_and_cells_under_nouns(task, network, 
             looks.append(look)
         return ([""] * len(texts), looks) if edits else (texts, looks)
 
-    monkeypatch.setattr(captions, "told", perfect)
+    monkeypatch.setattr(captions, "describe", perfect)
     found = captions.measure(model, 20)
     assert found["exact_match"] == found["exact_match_unseen"] == found["noun_on_object"] == 1
     even, chance = found["beside"].values()
     assert even["exact_match"] == 0 and 0.03 < chance["noun_on_object"] < 0.13
     assert set(found["exact_match_by_relation"].values()) == {1.0}
+
+
+def test_captions_of_one_batch_look_as_each_does_alone(task, network):
+    model = Model("captioner", families()["captioner"], network.cfg, network, task.tokenizer)
+    words, scenes = task.tokenizer.encode("a red heart").ids, captions.sample_scenes(2)
+    rows = [words[:1], words]
+    both = captions._looks(model, captions._source(model, scenes), rows, ())
+    for look, row, scene in zip(both, rows, scenes, strict=True):
+        (alone,) = captions._looks(model, captions._source(model, [scene]), [row], ())
+        assert look.shape == (1 + len(row), 25)
+        np.testing.assert_allclose(look, alone, atol=1e-6)
 
 
 def test_the_baseline_of_equal_weights_reads_every_cell_alike(task, network, monkeypatch):

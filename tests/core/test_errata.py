@@ -303,6 +303,12 @@ def test_a_drawn_network_is_the_same_twice_and_has_no_bias():
     assert gap(one.weight, filled(torch.nn.Linear(3, 2), start=5).weight) > 0
 
 
+def test_rows_of_a_drawn_network_are_as_long_as_asked_for():
+    for spread in (1.0, 3.0):
+        rows = filled(torch.nn.Linear(400, 900), spread=spread).weight.norm(dim=1)
+        assert float(rows.mean()) == pytest.approx(spread, rel=0.01)
+
+
 def test_a_panel_with_too_few_names_is_refused():
     with pytest.raises(ValueError, match="'two'"):
         errata.Panel("two", [[1.0, 2.0]], ("a",), ("b",))

@@ -32,6 +32,11 @@ NUMBERS = [
         {"rope_parameters": {**LONG, "factor": 4.0}},
         {"rope_size": math.sqrt(1 + math.log(4) / math.log(61))},
     ),
+    (
+        "phi3, long",
+        {"rope_parameters": {**LONG, "factor": 1.5}},
+        {"rope_size": math.sqrt(1 + math.log(1.5) / math.log(61))},
+    ),
     ("roberta", {"max_position_embeddings": 3, "pad_token_id": 1}, {"n_ctx": 1, "first_place": 2}),
     ("mistral, whole", {}, {"sliding_window": 0}),
     ("qwen2, window", {}, {"sliding_window": 4}),
@@ -85,3 +90,9 @@ def test_layers_with_a_window_are_all_but_one_of_each_group():
 def test_a_training_on_texts_of_one_token_has_no_factor_of_length():
     with pytest.raises(InputError, match="original_max_position_embeddings 1"):
         read("phi3, long", original_max_position_embeddings=1)
+
+
+def test_a_stored_name_loses_one_beginning_and_no_second():
+    plain = formats()["llama"].plain
+    assert plain("model.layers.0") == plain("transformer.layers.0") == plain("layers.0") == "layers.0"
+    assert plain("model.transformer.layers.0") == "transformer.layers.0"

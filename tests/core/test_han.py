@@ -11,7 +11,7 @@ from torch import nn
 
 import core
 from core import edits
-from core.analysis.documents import document_weights
+from core.analysis.documents import document_weights, scores_without_sentences
 from core.errors import InputError
 from core.layers.recurrent import GRUCell, unroll
 from core.layers.summary import Summary
@@ -230,3 +230,12 @@ def test_without_a_sentence_the_others_share_its_weight():
     after = made.run(text, edits=[cut]).attention("sentences").weights[0, 0, 0]
     np.testing.assert_allclose(after[[0, 2]], before[[0, 2]] / (1 - before[1]), rtol=1e-5)
     assert after[1] == 0
+
+
+def test_scores_without_a_sentence_are_those_of_the_text_without_it():
+    made, sentences = model(), ("The ship turned.", "Nobody spoke.", "The wind rose, and the ship turned.")
+    found = scores_without_sentences(made.run(" ".join(sentences)))
+    for left_out, scores in enumerate(found):
+        text = " ".join(each for at, each in enumerate(sentences) if at != left_out)
+        np.testing.assert_allclose(scores, made.run(text).trace["classes"], atol=1e-5)
+    assert found.shape == (3, 3) and scores_without_sentences(made.run(sentences[0])).shape == (0, 3)

@@ -149,6 +149,21 @@ def test_a_bar_is_one_line_that_is_rewritten(
     assert capsys.readouterr().err == f"\r{first}\r{second}\r{' ' * len(second)}\r"
 
 
+def test_the_bar_of_a_table_counts_each_text_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bars, "_is_watched", lambda: True)
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    core.over(core.open_model("induction-tiny"), ["ab", "b"], lambda run: len(run.ids), progress=True)
+    assert [part.strip() for part in capsys.readouterr().err.split("\r")] == [
+        "",
+        "1 of 2 texts",
+        "2 of 2 texts",
+        "",
+        "",
+    ]
+
+
 def _lines(path: Path, data: bytes, **options: Any) -> list[tuple[int, str, str]]:
     path.write_bytes(data)
     return [(row.line, row.text[:20], row.error.split(".")[0]) for row in read_texts(path, **options)]

@@ -166,6 +166,14 @@ def test_a_model_that_always_says_one_word_scores_its_share(text):
     assert found["masked_top1"] > 0
 
 
+def test_passages_that_are_longer_than_a_batch_are_read_one_at_a_time(monkeypatch):
+    model, sizes = reader(), []
+    model.network.register_forward_pre_hook(lambda _, given: sizes.append(len(given[0].ids)))
+    monkeypatch.setattr(masked, "BATCH_TOKENS", 7)
+    found = masked.measure_hidden_words(model, Books.read(ROWS[:12], TOK))
+    assert sizes == [1] * found["passages"] and len(sizes) > 1
+
+
 @pytest.mark.parametrize("says", [0, 1])
 def test_a_model_that_always_gives_one_answer_scores_the_share_of_it(text, says):
     model = reader()

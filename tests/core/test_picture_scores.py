@@ -63,6 +63,23 @@ def test_accuracy_is_that_of_single_runs(vit, path):
     assert pictures.baselines(vit, path, path)["3 nearest drawings"]["items"] == len(test.labels)
 
 
+def test_the_nearest_drawings_are_near_in_pixels(vit, tmp_path):
+    """Six black and six white drawings are learnt; what is nearly white is of the class of the white ones."""
+    names, shades = doodles.NAMES[:3], np.array([0] * 6 + [255] * 6, dtype=np.uint8)
+    drawings = {"train": shades, "test": np.full(3, 200, dtype=np.uint8)}
+    arrays = {
+        f"{side}_{split}": value
+        for split, shade in drawings.items()
+        for side, value in (
+            ("x", np.broadcast_to(shade[:, None, None], (len(shade), 28, 28))),
+            ("y", (shade > 128).astype(np.uint8)),
+        )
+    }
+    np.savez(tmp_path / "shades.npz", classes=names, **arrays)
+    (beside,) = pictures.baselines(vit, tmp_path / "shades.npz", tmp_path / "shades.npz").values()
+    assert beside["accuracy"] == 1
+
+
 def test_test_drawings_alone_are_x_and_y(vit, mae, path, tmp_path):
     test = read_drawings(path, "test")
     alone, unnamed = tmp_path / "alone.npz", tmp_path / "unnamed.npz"

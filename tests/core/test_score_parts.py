@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -18,6 +21,7 @@ from core.analysis.attribution.score_parts import (
     scores_of_attending,
 )
 from core.analysis.attribution.target_token import OutputTarget
+from core.analysis.residual.held_network import _HeldActivation
 from core.errors import InputError
 
 TEXT = "The king and the queen"
@@ -121,3 +125,10 @@ def test_what_is_needed_is_enough_and_a_recurrent_decoder_has_no_parts():
     recurrent = core.open_model("bahdanau-en-es").run("The cat sleeps.")
     with pytest.raises(InputError, match="no earlier parts"):
         score_parts(recurrent, "alignment", 0, 0, 1, 1)
+
+
+def test_an_activation_that_is_held_as_a_gate_is_itself_also_at_zero_and_one():
+    x = torch.tensor([-2.0, 0.0, 0.5, 1.0, 3.0])
+    owner: Any = SimpleNamespace(hold=lambda compute: compute())
+    for activation in (torch.nn.functional.gelu, torch.relu, torch.tanh):
+        torch.testing.assert_close(_HeldActivation(activation, owner)(x), activation(x))

@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import math
+import random
 import re
 import zipfile
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from torch import nn
 
 from core.errors import InputError
 from viz.course.equations.form import Node, read
-from viz.course.sheets import printed, quiz_files
+from viz.course.sheets import language, printed, quiz_files
 from viz.course.sheets.form import Doubtful, Exercise, agreed, rounded
 from viz.course.sheets.kinds import KINDS, MOST, exercise_kinds_of_page, sheet
 from viz.course.sheets.mathml import _Anything, prose
@@ -265,6 +266,12 @@ def holds(exercise: Exercise) -> bool:
     return checked > 0
 
 
+def test_every_letter_of_a_stem_but_its_first_may_be_a_piece() -> None:
+    """The o of work is the only letter that stands in no ending and in no other stem behind its second place."""
+    sheets = (language.pieces(random.Random(seed)).given for seed in range(200))
+    assert any("work" in given["word"] and "##o" in given["vocabulary"] for given in sheets)
+
+
 def test_the_kinds_are_at_least_twelve_of_exhibits_that_there_are() -> None:
     known = {entry.slug for entry in pages.exhibits()}
     assert len(KINDS) >= 12 and {kind.page for kind in KINDS.values()} - {""} <= known
@@ -313,6 +320,10 @@ def test_the_fields_of_a_platform_ask_for_the_result() -> None:
         assert all(
             same(float(field.text), field.value) for field in exercise.blanks if type(field.value) is float
         )
+        words = re.findall(r"(one|two|three) decimals?", exercise.question.lower())
+        said = {["one", "two", "three"].index(word) + 1 for word in words}
+        places = {field.decimals for field in exercise.blanks}
+        assert not said or (said <= places and max(places) == max(said)), kind.key
 
 
 CLOZE = re.compile(r"\{1:(NUMERICAL|MULTICHOICE|SHORTANSWER):((?:[^}\\]|\\.)+)\}")

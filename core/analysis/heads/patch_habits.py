@@ -133,8 +133,8 @@ def mean_patch_distance(weights: Float[Array, "*batch query key"]) -> Float[Arra
 def _mean_of_numbers(rows: Array) -> Array:
     """Return the mean over the last axis of what is not NaN; NaN where nothing is, as for the lines of a blank picture.
 
-    >>> _mean_of_numbers(np.array([[0.5, np.nan], [np.nan, np.nan]])).tolist()
-    [0.5, nan]
+    >>> _mean_of_numbers(np.array([[[0.5, np.nan], [np.nan, np.nan], [1.0, 2.0]]])).tolist()
+    [[0.5, nan, 1.5]]
     """
     numbers = ~np.isnan(rows)
     count = numbers.sum(-1)

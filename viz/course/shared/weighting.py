@@ -24,8 +24,8 @@ AROUND = '.,;:!?…"“”„«»()[]'
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a sentence without the punctuation around them. Raises InputError for fewer than two, or more than MOST_WORDS.
 
-    >>> words_of("Mona Lisa is a portrait, painted by (Leonardo) da Vinci.") == WORDS
-    True
+    >>> words_of("Mona Lisa is a portrait, painted by (Leonardo) da Vinci.") == WORDS, words_of("Mona Lisa.")
+    (True, ('Mona', 'Lisa'))
     """
     found = tuple(word for part in text.split() if (word := part.strip(AROUND)))
     if not 2 <= len(found) <= MOST_WORDS:

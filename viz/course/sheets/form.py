@@ -154,8 +154,8 @@ def agreed_all(by_hand: Sequence[float], exact: Sequence[float], decimals: int) 
 def inside(value: float, decimals: int = MIDDLE) -> str:
     """Return a number as text for the middle of a product or a difference: a negative one is in brackets.
 
-    >>> inside(-1.5), inside(2)
-    ('( −1.5 )', '2')
+    >>> inside(-1.5), inside(2), inside(0)
+    ('( −1.5 )', '2', '0')
     """
     return f"( {trimmed(value, decimals)} )" if value < 0 else trimmed(value, decimals)
 
