@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from viz.languages import _
 from viz.number_text import row_of_numbers, trimmed
 
 MIDDLE = 4
@@ -84,17 +85,22 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of exercise: its key in the link, its name, the exhibit that teaches it ("" for none), what draws one.
+    """A kind of exercise: its key in the link, its English name, the exhibit that teaches it ("" for none), what draws one.
 
     `cost`: of drawing one, see core.serving.engine. `also`: other exhibits that teach what it asks.
     """
 
     key: str
-    title: str
+    name: str
     page: str
     make: Callable[[random.Random], Exercise]
     cost: float = 1.0
     also: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Return the name, in the visitor's language."""
+        return _(self.name)
 
     def draw(self, seed: int, number: int = 1) -> Exercise:
         """Return the exercise of a seed, the same for everybody; `number` counts those of one kind on one sheet.
@@ -103,7 +109,7 @@ class Kind:
             RuntimeError: no draw is fit for work by hand; a mistake in `make`, which no seed should meet.
         """
         chance = random.Random(f"{self.key}:{seed}:{number}")
-        for _ in range(_TRIES):
+        for _try in range(_TRIES):
             try:
                 return self.make(chance)
             except Doubtful:

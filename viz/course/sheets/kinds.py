@@ -7,41 +7,52 @@ from collections.abc import Sequence
 from core.errors import InputError
 from viz.course.sheets import attention, blocks, language
 from viz.course.sheets.form import MOST_SEED, Exercise, Kind
+from viz.languages import _, mark
 
 KINDS = {
     kind.key: kind
     for kind in (
         Kind(
             "softmax",
-            "A softmax row",
+            mark("A softmax row"),
             "weighting",
             attention.softmax_row,
             also=("alignment", "self_attention"),
         ),
         Kind(
             "sum",
-            "The output as a weighted sum",
+            mark("The output as a weighted sum"),
             "retrieval",
             attention.weighted_sum,
             also=("alignment", "self_attention"),
         ),
         Kind(
-            "scaled", "A score and its scaling", "scaling", attention.scaled_score, also=("cross_attention",)
+            "scaled",
+            mark("A score and its scaling"),
+            "scaling",
+            attention.scaled_score,
+            also=("cross_attention",),
         ),
-        Kind("cosine", "A cosine score", "score_functions", attention.cosine),
-        Kind("local", "A Gaussian window", "luong", attention.local),
-        Kind("mask", "A masked row", "masks", attention.masked_row, also=("families", "next_token")),
-        Kind("heads", "The shapes of several heads", "many_heads", blocks.heads),
-        Kind("position", "A position encoding", "positional_encoding", blocks.position, also=("positions",)),
-        Kind("rotary", "Rotary positions", "positional_encoding", blocks.rotated),
-        Kind("norm", "Residual sum and layer norm", "residual_norm", blocks.layer_norm),
-        Kind("parameters", "Parameters of a layer", "encoder", blocks.parameters),
+        Kind("cosine", mark("A cosine score"), "score_functions", attention.cosine),
+        Kind("local", mark("A Gaussian window"), "luong", attention.local),
+        Kind("mask", mark("A masked row"), "masks", attention.masked_row, also=("families", "next_token")),
+        Kind("heads", mark("The shapes of several heads"), "many_heads", blocks.heads),
+        Kind(
+            "position",
+            mark("A position encoding"),
+            "positional_encoding",
+            blocks.position,
+            also=("positions",),
+        ),
+        Kind("rotary", mark("Rotary positions"), "positional_encoding", blocks.rotated),
+        Kind("norm", mark("Residual sum and layer norm"), "residual_norm", blocks.layer_norm),
+        Kind("parameters", mark("Parameters of a layer"), "encoder", blocks.parameters),
         Kind("bleu", "BLEU", "", language.bleu, 300),
         Kind("wordpiece", "WordPiece", "bert_input", language.pieces),
-        Kind("masked", "The loss of a masked word", "masked_words", language.masked_loss, 200),
-        Kind("factorised", "A factorised embedding", "albert", blocks.factorised),
-        Kind("perplexity", "Cross-entropy and perplexity", "next_token", language.perplexity, 200),
-        Kind("beam", "A step of beam search", "next_token", language.beam_step, 300),
+        Kind("masked", mark("The loss of a masked word"), "masked_words", language.masked_loss, 200),
+        Kind("factorised", mark("A factorised embedding"), "albert", blocks.factorised),
+        Kind("perplexity", mark("Cross-entropy and perplexity"), "next_token", language.perplexity, 200),
+        Kind("beam", mark("A step of beam search"), "next_token", language.beam_step, 300),
     )
 }
 MOST = 4
@@ -68,8 +79,16 @@ def sheet(keys: Sequence[str], seed: int, each: int = 1) -> tuple[tuple[Kind, Ex
     """
     if not 1 <= each <= MOST or not 0 <= seed <= MOST_SEED:
         raise InputError(
-            f"A sheet with {each} exercises of each kind and the seed {seed} was asked for.",
-            f"A sheet takes 1 to {MOST} of each, and a seed from 0 to {MOST_SEED}.",
-            "Choose within these.",
+            _(
+                "A sheet with {n} exercises of each kind and the seed {seed} was asked for.",
+                n=each,
+                seed=seed,
+            ),
+            _(
+                "A sheet takes 1 to {most} of each, and a seed from 0 to {most_seed}.",
+                most=MOST,
+                most_seed=MOST_SEED,
+            ),
+            _("Choose within these."),
         )
     return tuple((KINDS[key], KINDS[key].draw(seed, number)) for key in keys for number in range(1, each + 1))

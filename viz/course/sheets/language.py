@@ -27,6 +27,7 @@ from viz.course.sheets.form import (
     number_blanks,
     rounded,
 )
+from viz.languages import _
 from viz.number_text import number, trimmed
 
 WRITER, FILLER = "gpt-mini", "bert-mini"
@@ -52,26 +53,41 @@ def pieces(chance: random.Random) -> Exercise:
     looked, cut = wordpiece.tries(word, vocabulary), wordpiece.cut(word, vocabulary)
     found = [one for one in looked if one.in_vocabulary]
     steps = [
-        Step(f"At letter {one.start + 1} the longest piece in the vocabulary is {one.piece}.")
+        Step(
+            _(
+                "At letter {place} the longest piece in the vocabulary is {piece}.",
+                place=one.start + 1,
+                piece=one.piece,
+            )
+        )
         for one in found
     ]
     if cut == (wordpiece.UNKNOWN,):
         rest = word[looked[-1].start :]
         steps.append(
             Step(
-                f"At letter {looked[-1].start + 1} no piece fits, not even ##{rest[0]}: the whole word is {wordpiece.UNKNOWN}."
+                _(
+                    "At letter {place} no piece fits, not even ##{letter}: the whole word is {unknown}.",
+                    place=looked[-1].start + 1,
+                    letter=rest[0],
+                    unknown=wordpiece.UNKNOWN,
+                )
                 if looked[-1].start
-                else f"No piece fits the beginning of the word: it is {wordpiece.UNKNOWN}."
+                else _("No piece fits the beginning of the word: it is {unknown}.", unknown=wordpiece.UNKNOWN)
             )
         )
     return Exercise(
-        f"Cut the word “{word}” as WordPiece does: from the left, each time the longest piece that is in the vocabulary. A piece inside a word begins with ##. If no piece fits, the whole word is {wordpiece.UNKNOWN}.",
-        f"{' '.join(cut)}. {len(looked)} pieces were looked up, the longest first.",
+        _(
+            "Cut the word “{word}” as WordPiece does: from the left, each time the longest piece that is in the vocabulary. A piece inside a word begins with ##. If no piece fits, the whole word is {unknown}.",
+            word=word,
+            unknown=wordpiece.UNKNOWN,
+        ),
+        _("{pieces}. {n} pieces were looked up, the longest first.", pieces=" ".join(cut), n=len(looked)),
         tuple(steps),
         {"word": word, "vocabulary": tuple(vocabulary)},
         cut,
-        (Blank("the pieces, with a space between two", " ".join(cut)),),
-        ("vocabulary", "  ".join(vocabulary)),
+        (Blank(_("the pieces, with a space between two"), " ".join(cut)),),
+        (_("vocabulary"), "  ".join(vocabulary)),
         room=4,
     )
 
@@ -97,23 +113,31 @@ def perplexity(chance: random.Random) -> Exercise:
     exact = -sum(map(math.log, chances)) / n
     loss, answer = agreed(mean, exact, 3), agreed(math.exp(mean), math.exp(exact), 1)
     return Exercise(
-        f"{WRITER} gave the next {n} tokens of a text these probabilities. What is the cross-entropy per token (the mean of $- ln p$, in nats; three decimals), and what the perplexity (one decimal)?",
-        f"Cross-entropy {number(loss, 3)} nats; perplexity {number(answer, 1)}, the uncertainty of a choice among that many equally probable tokens.",
+        _(
+            "{model} gave the next {n} tokens of a text these probabilities. What is the cross-entropy per token (the mean of $- ln p$, in nats; three decimals), and what the perplexity (one decimal)?",
+            model=WRITER,
+            n=n,
+        ),
+        _(
+            "Cross-entropy {loss} nats; perplexity {perplexity}, the uncertainty of a choice among that many equally probable tokens.",
+            loss=number(loss, 3),
+            perplexity=number(answer, 1),
+        ),
         (
             Step(
-                "The surprisal of each token:",
+                _("The surprisal of each token:"),
                 below(
                     *(f"- ln ( {trimmed(p)} ) = {trimmed(c)}" for p, c in zip(chances, costs, strict=True))
                 ),
             ),
-            Step("Their mean:", f"frac{{ {' + '.join(map(trimmed, costs))} }}{{ {n} }} = {trimmed(mean)}"),
-            Step("Its exponential:", f"e ^{{ {trimmed(mean)} }} = {number(answer, 1)}"),
+            Step(_("Their mean:"), f"frac{{ {' + '.join(map(trimmed, costs))} }}{{ {n} }} = {trimmed(mean)}"),
+            Step(_("Its exponential:"), f"e ^{{ {trimmed(mean)} }} = {number(answer, 1)}"),
         ),
         {"p": tuple(chances)},
         (loss, answer),
-        (Blank("cross-entropy in nats", loss, 3), Blank("perplexity", answer, 1)),
-        ("token", *(token.strip() or token for token in tokens[first : first + n])),
-        (("probability $p$", *map(trimmed, chances)),),
+        (Blank(_("cross-entropy in nats"), loss, 3), Blank(_("perplexity"), answer, 1)),
+        (_("token"), *(token.strip() or token for token in tokens[first : first + n])),
+        ((_("probability $p$"), *map(trimmed, chances)),),
         room=5,
     )
 
@@ -143,28 +167,45 @@ def masked_loss(chance: random.Random) -> Exercise:
     nats = rounded(-math.log(p))
     loss = agreed(nats, -math.log(p), 3)
     bits = agreed(nats / rounded(math.log(2)), -math.log2(p), 2)
-    rank = sum(q > wanted for _, q in best)
+    rank = sum(q > wanted for _token, q in best)
     return Exercise(
-        f"One word of a text is masked: “{word}”. {FILLER} gives it the probability {trimmed(p)}. What does this word add to the loss, in nats ($- ln p$, three decimals) and in bits ($- log_2 p$, two decimals)? What would it add if the {len(best)} most probable tokens were equally probable?",
-        f"{number(loss, 3)} nats, {number(bits, 2)} bits. With equal probabilities: {number(math.log(len(best)), 3)} nats"
-        + (" (the masked word is not among them)." if rank == len(best) else "."),
+        _(
+            "One word of a text is masked: “{word}”. {model} gives it the probability {p}. What does this word add to the loss, in nats ($- ln p$, three decimals) and in bits ($- log_2 p$, two decimals)? What would it add if the {n} most probable tokens were equally probable?",
+            word=word,
+            model=FILLER,
+            p=trimmed(p),
+            n=len(best),
+        ),
+        _(
+            "{nats} nats, {bits} bits. With equal probabilities: {even} nats (the masked word is not among them).",
+            nats=number(loss, 3),
+            bits=number(bits, 2),
+            even=number(math.log(len(best)), 3),
+        )
+        if rank == len(best)
+        else _(
+            "{nats} nats, {bits} bits. With equal probabilities: {even} nats.",
+            nats=number(loss, 3),
+            bits=number(bits, 2),
+            even=number(math.log(len(best)), 3),
+        ),
         (
-            Step("In nats:", f"- ln ( {trimmed(p)} ) = {trimmed(nats)}"),
-            Step("In bits:", f"frac{{ {trimmed(nats)} }}{{ ln ( 2 ) }} = {number(bits, 2)}"),
+            Step(_("In nats:"), f"- ln ( {trimmed(p)} ) = {trimmed(nats)}"),
+            Step(_("In bits:"), f"frac{{ {trimmed(nats)} }}{{ ln ( 2 ) }} = {number(bits, 2)}"),
             Step(
-                "With equal probabilities:",
+                _("With equal probabilities:"),
                 f"- ln frac{{ 1 }}{{ {len(best)} }} = {trimmed(rounded(math.log(len(best)), 3), 3)}",
             ),
         ),
         {"p": p, "n": len(best)},
         (loss, bits, rounded(math.log(len(best)), 3)),
         (
-            Blank("nats", loss, 3),
-            Blank("bits", bits, 2),
-            Blank("nats with equal probabilities", rounded(math.log(len(best)), 3), 3),
+            Blank(_("nats"), loss, 3),
+            Blank(_("bits"), bits, 2),
+            Blank(_("nats with equal probabilities"), rounded(math.log(len(best)), 3), 3),
         ),
-        ("most probable", *(token for token, _ in best)),
-        (("probability", *(number(q, 3) for _, q in best)),),
+        (_("most probable"), *(token for token, _chance in best)),
+        ((_("probability"), *(number(q, 3) for _token, q in best)),),
         room=4,
     )
 
@@ -197,11 +238,26 @@ def beam_step(chance: random.Random) -> Exercise:
         raise Doubtful
     kept = [f"{rows[one][0]} {rows[one][1]}" for one in order[:2]]
     return Exercise(
-        f"Beam search of width 2 keeps two texts, A (“… {beams[0][0].strip()}”, log-probability {trimmed(beams[0][1])}) and B (“… {beams[1][0].strip()}”, {trimmed(beams[1][1])}). The table has the most probable next tokens of each, with $ln p$ by {WRITER}. Which two texts are kept next, and with which log-probabilities? Which text would greedy search keep?",
-        f"{kept[0]} ({trimmed(sums[order[0]])}) and {kept[1]} ({trimmed(sums[order[1]])}). Greedy search keeps A {rows[0][1]} ({trimmed(sums[0])}).",
+        _(
+            "Beam search of width 2 keeps two texts, A (“… {a}”, log-probability {a_log}) and B (“… {b}”, {b_log}). The table has the most probable next tokens of each, with $ln p$ by {model}. Which two texts are kept next, and with which log-probabilities? Which text would greedy search keep?",
+            a=beams[0][0].strip(),
+            a_log=trimmed(beams[0][1]),
+            b=beams[1][0].strip(),
+            b_log=trimmed(beams[1][1]),
+            model=WRITER,
+        ),
+        _(
+            "{first} ({first_log}) and {second} ({second_log}). Greedy search keeps A {greedy} ({greedy_log}).",
+            first=kept[0],
+            first_log=trimmed(sums[order[0]]),
+            second=kept[1],
+            second_log=trimmed(sums[order[1]]),
+            greedy=rows[0][1],
+            greedy_log=trimmed(sums[0]),
+        ),
         (
             Step(
-                "The log-probabilities are added:",
+                _("The log-probabilities are added:"),
                 below(
                     *(
                         f'"{row[0]} {row[1]}:" {trimmed(beams["AB".index(row[0])][1])} + {inside(row[2])} = {trimmed(one)}'
@@ -210,21 +266,23 @@ def beam_step(chance: random.Random) -> Exercise:
                 ),
             ),
             Step(
-                "The two largest are kept. Greedy search takes the most probable token after the more probable text."
+                _(
+                    "The two largest are kept. Greedy search takes the most probable token after the more probable text."
+                )
             ),
         ),
-        {"beams": tuple(logp for _, logp in beams), "rows": tuple(rows)},
+        {"beams": tuple(logp for _token, logp in beams), "rows": tuple(rows)},
         (*kept, sums[order[0]], sums[order[1]]),
         (
-            Blank("the most probable text (A or B, a space, its next word)", kept[0]),
-            Blank("the second one", kept[1]),
+            Blank(_("the most probable text (A or B, a space, its next word)"), kept[0]),
+            Blank(_("the second one"), kept[1]),
             *number_blanks(
-                ("log-probability of the first", "of the second"), [sums[one] for one in order[:2]], 2
+                (_("log-probability of the first"), _("of the second")), [sums[one] for one in order[:2]], 2
             ),
-            Blank("greedy search keeps", f"A {rows[0][1]}"),
+            Blank(_("greedy search keeps"), f"A {rows[0][1]}"),
         ),
-        ("text", *(row[0] for row in rows)),
-        (("next token", *(row[1] for row in rows)), ("$ln p$", *(trimmed(row[2]) for row in rows))),
+        (_("text"), *(row[0] for row in rows)),
+        ((_("next token"), *(row[1] for row in rows)), ("$ln p$", *(trimmed(row[2]) for row in rows))),
         room=5,
     )
 
@@ -251,7 +309,7 @@ def bleu(chance: random.Random) -> Exercise:
     for n in (1, 2):
         made, wanted = _counted(candidate, n), _counted(reference, n)
         counts.append((sum((made & wanted).values()), sum(made.values())))
-    if candidate == reference or not all(hits for hits, _ in counts) or len(candidate) > 9:
+    if candidate == reference or not all(hits for hits, _all in counts) or len(candidate) > 9:
         raise Doubtful
     c, r = len(candidate), len(reference)
     brief = 1.0 if c >= r else rounded(math.exp(1 - r / c))
@@ -260,11 +318,13 @@ def bleu(chance: random.Random) -> Exercise:
     answer = agreed(brief * math.sqrt(parts[0] * parts[1]), exact, 3)
     product = rounded(parts[0] * parts[1])
     return Exercise(
-        "Compute BLEU of the translation against the reference with single words and pairs of words only: $BP · sqrt{ p_1 · p_2 }$. Each reference word or pair can be matched once. The brevity penalty $BP$ is $e ^{ 1 - r / c }$ where the translation ($c$ words) is shorter than the reference ($r$ words), else 1. Three decimals.",
+        _(
+            "Compute BLEU of the translation against the reference with single words and pairs of words only: $BP · sqrt{ p_1 · p_2 }$. Each reference word or pair can be matched once. The brevity penalty $BP$ is $e ^{ 1 - r / c }$ where the translation ($c$ words) is shorter than the reference ($r$ words), else 1. Three decimals."
+        ),
         f"{number(answer, 3)}.",
         (
             Step(
-                "Words and pairs of words of the translation that occur in the reference:",
+                _("Words and pairs of words of the translation that occur in the reference:"),
                 below(
                     *(
                         f"p_{n} = frac{{ {hits} }}{{ {all_} }} = {trimmed(part)}"
@@ -273,15 +333,15 @@ def bleu(chance: random.Random) -> Exercise:
                 ),
             ),
             Step(
-                f"The translation has {c} words, the reference {r}:",
+                _("The translation has {c} words, the reference {r}:", c=c, r=r),
                 f"BP = e ^{{ 1 - {r} / {c} }} = {trimmed(brief)}" if c < r else "BP = 1",
             ),
-            Step("Together:", f"{trimmed(brief)} · sqrt{{ {trimmed(product)} }} = {number(answer, 3)}"),
+            Step(_("Together:"), f"{trimmed(brief)} · sqrt{{ {trimmed(product)} }} = {number(answer, 3)}"),
         ),
         {"candidate": " ".join(candidate), "reference": " ".join(reference)},
         (answer,),
         (Blank("BLEU", answer, 3),),
-        (f"{model} writes", " ".join(candidate)),
-        (("reference", " ".join(reference)),),
+        (_("{model} writes", model=model), " ".join(candidate)),
+        ((_("reference"), " ".join(reference)),),
         room=5,
     )

@@ -15,30 +15,28 @@ from pathlib import Path
 import viz
 from viz.course.sheets.form import MIDDLE, Exercise, Kind
 from viz.course.sheets.mathml import mathml, prose
+from viz.languages import _, current, mark
 
-TITLE, SOLVED = "Exercises", "Solutions"
+TITLE, SOLVED = mark("Exercises"), mark("Solutions")
 _PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title}, sheet {seed}: Attention Atlas</title><style>{style}</style></head>
+<html lang="{language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{heading}: Attention Atlas</title><style>{style}</style></head>
 <body><main>{button}
-<header><h1>{title}</h1><p>Attention Atlas, sheet {seed}</p>{name}</header>
+<header><h1>{title}</h1><p>{sheet}</p>{name}</header>
 <p class="rule">{rule}</p>
 {body}
 </main></body></html>
 """
-_BUTTON = '<p class="screen"><button type="button" onclick="print()">Print, or save as PDF</button></p>'
-_NAME = "<p>Name: ______________________________</p>"
-_RULE = f"Unless stated otherwise, round intermediate results to {MIDDLE} decimals."
 
 
 def exercises(drawn: Sequence[tuple[Kind, Exercise]], seed: int) -> str:
     """Return the HTML of the sheet for students: each question with its table and space to write."""
-    return _page(TITLE, seed, _NAME, [_asked(number, *one) for number, one in enumerate(drawn, 1)])
+    return _page(_(TITLE), seed, _name(), [_asked(number, *one) for number, one in enumerate(drawn, 1)])
 
 
 def solutions(drawn: Sequence[tuple[Kind, Exercise]], seed: int) -> str:
     """Return the HTML of the sheet of solutions: each question's table, the arithmetic step by step, the answer."""
-    return _page(SOLVED, seed, "", [_solved(number, *one) for number, one in enumerate(drawn, 1)])
+    return _page(_(SOLVED), seed, "", [_solved(number, *one) for number, one in enumerate(drawn, 1)])
 
 
 def ticket(drawn: Sequence[tuple[Kind, Exercise]], seed: int, title: str) -> str:
@@ -47,24 +45,26 @@ def ticket(drawn: Sequence[tuple[Kind, Exercise]], seed: int, title: str) -> str
     solved = "".join(_solved(number, *one) for number, one in enumerate(drawn, 1))
     sections = [
         f'<div class="ticket">{"".join(asked)}</div>',
-        f'<div class="apart"><h1>{SOLVED}</h1>{solved}</div>',
+        f'<div class="apart"><h1>{_(SOLVED)}</h1>{solved}</div>',
     ]
-    return _page(escape(title), seed, _NAME, sections)
+    return _page(escape(title), seed, _name(), sections)
 
 
 def without_button(page: str) -> str:
     """Return a sheet for a frame of the app, which has its own button and runs no script in the frame."""
-    return page.replace(_BUTTON, "")
+    return page.replace(_button(), "")
 
 
 def _page(title: str, seed: int, name: str, sections: Sequence[str]) -> str:
     return _PAGE.format(
+        language=current().code,
         title=title,
-        seed=seed,
+        heading=_("{title}, sheet {seed}", title=title, seed=seed),
+        sheet=sheet_name(seed),
         style=_style(),
-        button=_BUTTON,
+        button=_button(),
         name=name,
-        rule=_RULE,
+        rule=rounding_rule(),
         body="\n".join(sections),
     )
 
@@ -102,7 +102,21 @@ def solution_html(one: Exercise) -> str:
 
 def rounding_rule() -> str:
     """Return the sentence that says how to round on the way."""
-    return _RULE
+    return _("Unless stated otherwise, round intermediate results to {n} decimals.", n=MIDDLE)
+
+
+def sheet_name(seed: int) -> str:
+    """Return the name of the sheet with a seed."""
+    return _("Attention Atlas, sheet {seed}", seed=seed)
+
+
+def _button() -> str:
+    label = escape(_("Print, or save as PDF"))
+    return f'<p class="screen"><button type="button" onclick="print()">{label}</button></p>'
+
+
+def _name() -> str:
+    return f"<p>{escape(_('Name'))}: ______________________________</p>"
 
 
 def _solved(number: int, kind: Kind, one: Exercise) -> str:

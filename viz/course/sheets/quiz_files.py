@@ -13,20 +13,22 @@ from collections.abc import Sequence
 from html import escape
 
 from viz.course.sheets.form import Blank, Exercise, Kind
-from viz.course.sheets.printed import question_html, rounding_rule, solution_html
+from viz.course.sheets.printed import TITLE, question_html, rounding_rule, sheet_name, solution_html
+from viz.languages import _, mark
 
 Drawn = Sequence[tuple[Kind, Exercise]]
 MATHML = "http://www.w3.org/1998/Math/MathML"
 _QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
 _PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
+YES_NO = (mark("yes"), mark("no"))
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The date of the files in a package, so that the same sheet is the same file."""
 
 
 def moodle_xml(drawn: Drawn, seed: int) -> str:
     """Return the sheet as Moodle XML: questions of the kind "embedded answers", in a category of their own."""
-    category = escape(f"$course$/top/Attention Atlas, sheet {seed}")
+    category = escape(f"$course$/top/{sheet_name(seed)}")
     questions = [
         f'<question type="category"><category><text>{category}</text></category></question>',
         *(_moodle_question(number, *one, seed) for number, one in enumerate(drawn, 1)),
@@ -52,7 +54,7 @@ def _moodle_field(blank: Blank) -> str:
     ('{1:NUMERICAL:=0.25:0.01001}', '{1:MULTICHOICE:=yes~no}', '{1:SHORTANSWER:=a \\\\#\\\\#b}')
     """
     if isinstance(blank.value, bool):
-        return "{1:MULTICHOICE:" + ("=yes~no" if blank.value else "yes~=no") + "}"
+        return "{1:MULTICHOICE:" + "~".join(f"{'=' * (blank.text == word)}{_(word)}" for word in YES_NO) + "}"
     if isinstance(blank.value, str):
         return "{1:SHORTANSWER:=" + re.sub(r"[}#*]", r"\\\g<0>", escape(blank.text, quote=False)) + "}"
     return f"{{1:NUMERICAL:={blank.text}:{blank.tolerance:.4g}}}"
@@ -116,9 +118,7 @@ def _outcome(name: str, value: int) -> str:
 
 def _interaction(field: str, blank: Blank) -> str:
     if isinstance(blank.value, bool):
-        choices = "".join(
-            f'<inlineChoice identifier="{word}">{word}</inlineChoice>' for word in ("yes", "no")
-        )
+        choices = "".join(f'<inlineChoice identifier="{word}">{_(word)}</inlineChoice>' for word in YES_NO)
         return f'<inlineChoiceInteraction responseIdentifier="{field}" shuffle="false">{choices}</inlineChoiceInteraction>'
     return f'<textEntryInteraction responseIdentifier="{field}" expectedLength="{max(10, len(blank.text))}"/>'
 
@@ -142,9 +142,9 @@ def _marking(field: str, blank: Blank) -> str:
 def _qti_test(items: Sequence[str], seed: int) -> str:
     parts = "".join(f'<assessmentItemRef identifier="{name}" href="{name}.xml"/>' for name in items)
     return (
-        f'<assessmentTest xmlns="{_QTI}" identifier="sheet-{seed}" title="Attention Atlas, sheet {seed}">'
+        f'<assessmentTest xmlns="{_QTI}" identifier="sheet-{seed}" title="{escape(sheet_name(seed))}">'
         '<testPart identifier="part" navigationMode="nonlinear" submissionMode="individual">'
-        f'<assessmentSection identifier="section" title="Exercises" visible="true">{parts}</assessmentSection></testPart></assessmentTest>'
+        f'<assessmentSection identifier="section" title="{escape(_(TITLE))}" visible="true">{parts}</assessmentSection></testPart></assessmentTest>'
     )
 
 
@@ -163,11 +163,11 @@ def _manifest(items: Sequence[str], seed: int) -> str:
 
 
 def _title(number: int, kind: Kind, seed: int) -> str:
-    return f"{number}. {kind.title} (sheet {seed})"
+    return _("{number}. {kind} (sheet {seed})", number=number, kind=kind.title, seed=seed)
 
 
 def _rule() -> str:
-    return f"<p>{escape(rounding_rule())} Write numbers with a point.</p>"
+    return f"<p>{escape(rounding_rule())} {escape(_('Write numbers with a point.'))}</p>"
 
 
 def _as_xml(html: str) -> str:

@@ -12,6 +12,7 @@ from viz.course.homework.form import HomeworkQuestion, answer_text, right
 from viz.course.homework.questions import DOCUMENTS, GROUPS, QUESTIONS
 from viz.course.pages.homework import to_print
 from viz.labels import SHEET, literal
+from viz.languages import _, mark
 from viz.shell import errors, links, pages, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, engine_client, page_parts
@@ -24,7 +25,7 @@ PAGE = Page(
     cites=(Cite("beigy2024", "introduction", "the two homework questions"),),
 )
 SLUG = "homework."
-HINTS = {"number": "A number: 0.5, 1/2 or 50%", "expression": "An expression, such as 2*n^2"}
+HINTS = {"number": mark("A number: 0.5, 1/2 or 50%"), "expression": mark("An expression, such as 2*n^2")}
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,11 @@ def page() -> None:
     page_parts.title(PAGE)
     start = Params()
     group = controls.pills(
-        "Questions",
+        _("Questions"),
         (*GROUPS, SHEET),
         f"{SLUG}group",
         start.group,
-        lambda group: "From the slides" if group == DOCUMENTS else group,
+        lambda group: _("From the slides") if group == DOCUMENTS else _(group),
         quiet=True,
     )
     if group == SHEET:
@@ -60,7 +61,7 @@ def page() -> None:
     known = {entry.slug: entry.info.title for entry in pages.discover()}
     done = [_question(number, question, truth, known) for number, (question, truth) in enumerate(answers, 1)]
     with counted:
-        page_parts.summary(f"{sum(done)} of {len(done)} right.")
+        page_parts.summary(_("{right} of {n} right.", right=sum(done), n=len(done)))
     page_parts.sources_fold(PAGE)
 
 
@@ -73,18 +74,18 @@ def _question(number: int, question: HomeworkQuestion, truth: Any, titles: dict[
             answer = controls.pills(question.text, question.options, name, None, quiet=True) or ""
         else:
             answer = controls.text(
-                question.text, name, "", quiet=True, placeholder=HINTS[question.kind]
+                question.text, name, "", quiet=True, placeholder=_(HINTS[question.kind])
             ).strip()
         verdict, correct = _verdict(question, answer, truth)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.text(verdict)
             if answer and question.page in titles:
-                links.page_link(question.page, f"See it: {literal(titles[question.page])}")
+                links.page_link(question.page, _("See it: {title}", title=literal(titles[question.page])))
         if answer and not correct and state.read(f"{name}.shown", False, state.yes_or_no):
             st.text(answer_text(question, truth))
         elif answer and not correct:
             st.button(
-                "Show what is computed",
+                _("Show what is computed"),
                 key=f"show:{name}",
                 on_click=state.write,
                 kwargs={f"{name}.shown": True},
@@ -94,13 +95,13 @@ def _question(number: int, question: HomeworkQuestion, truth: Any, titles: dict[
 
 def _verdict(question: HomeworkQuestion, answer: str, truth: Any) -> tuple[str, bool]:
     if not answer:
-        return "Not answered yet.", False
+        return _("Not answered yet."), False
     try:
         correct = right(question, answer, truth)
     except InputError as error:
         return str(error), False
     return (
-        (f"Right. {answer_text(question, truth)}", True)
+        (_("Right. {answer}", answer=answer_text(question, truth)), True)
         if correct
-        else ("Not yet: that is not what comes out.", False)
+        else (_("Not yet: that is not what comes out."), False)
     )

@@ -9,8 +9,9 @@ import streamlit as st
 from streamlit.components import v2
 
 from viz.course.sheets import printed, quiz_files
-from viz.course.sheets.form import MOST_SEED
+from viz.course.sheets.form import MOST_SEED, Exercise, Kind
 from viz.course.sheets.kinds import KINDS, MOST, sheet
+from viz.languages import _, current, mark, using
 from viz.widgets import controls, engine_client
 
 OPENING = ("softmax", "mask", "norm", "parameters")
@@ -18,7 +19,7 @@ _SOLVED = "atlas.sheet.solved"
 """In the session, never in the link: the sheet whose solutions are shown. A link to a sheet is for students."""
 _paper = v2.component(
     "atlas_paper",
-    html='<button type="button">Print, or save as PDF</button><iframe sandbox="allow-same-origin allow-modals"></iframe>',
+    html='<button type="button"></button><iframe sandbox="allow-same-origin allow-modals"></iframe>',
     css="""iframe { display: block; width: 100%; height: 54rem; border: 0; background: white; }
 button { display: block; margin: 0 0 1rem auto; padding: 0.4rem 0.75rem; font: inherit; font-size: 0.875rem; color: inherit; background: none; border: 1px solid var(--st-border-color); border-radius: 999px; cursor: pointer; }
 button:hover, button:focus-visible { color: var(--st-primary-color); border-color: var(--st-primary-color); }""",
@@ -29,35 +30,43 @@ button:hover, button:focus-visible { color: var(--st-primary-color); border-colo
 def show(slug: str) -> None:
     """Draw the controls, the buttons, and the sheet, which has its own button for the print dialogue."""
     st.markdown(
-        "Small numbers to work through by hand; where an exercise names a model, they are that model's. "
-        "A sheet has a number, and the same number gives everybody the same questions."
+        _(
+            "Small numbers to work through by hand; where an exercise names a model, they are that model's. A sheet has a number, and the same number gives everybody the same questions."
+        )
     )
     keys = controls.multi_pills(
-        "Kinds of exercises", tuple(KINDS), f"{slug}kinds", OPENING, lambda key: KINDS[key].title
+        _("Kinds of exercises"), tuple(KINDS), f"{slug}kinds", OPENING, lambda key: KINDS[key].title
     )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        seed = controls.seed_input(f"{slug}draw", 1, MOST_SEED, label="Sheet", next_label="Another sheet")
+        seed = controls.seed_input(
+            f"{slug}draw", 1, MOST_SEED, label=mark("Sheet"), next_label=mark("Another sheet")
+        )
         with st.container(width="content"):
-            each = controls.segmented("Of each kind", range(1, MOST + 1), f"{slug}each", 1)
+            each = controls.segmented(_("Of each kind"), range(1, MOST + 1), f"{slug}each", 1)
     if not keys:
-        st.text("No kind is chosen, and a sheet has at least one. Choose a kind above.")
+        st.text(_("No kind is chosen, and a sheet has at least one. Choose a kind above."))
         return
     chosen = (keys, seed, each)
-    drawn = engine_client.submit(
-        ("sheet", *chosen), lambda: sheet(*chosen), each * sum(KINDS[key].cost for key in keys)
-    )
+    language = current().code
+
+    def exercises() -> tuple[tuple[Kind, Exercise], ...]:
+        with using(language):
+            return sheet(*chosen)
+
+    cost = each * sum(KINDS[key].cost for key in keys)
+    drawn = engine_client.submit(("sheet", language, *chosen), exercises, cost)
     solved = st.session_state.get(_SOLVED) == chosen
     page = (printed.solutions if solved else printed.exercises)(drawn, seed)
     name = f"{'solutions' if solved else 'exercises'}-{seed}.html"
     with st.container(horizontal=True):
         st.button(
-            "Back to the exercises" if solved else "Show the solutions",
+            _("Back to the exercises") if solved else _("Show the solutions"),
             key=f"{slug}solve",
             on_click=_turn,
             args=(None if solved else chosen,),
         )
         st.download_button(
-            f"{printed.SOLVED if solved else printed.TITLE}, HTML",
+            _("Solutions, HTML") if solved else _("Exercises, HTML"),
             page,
             name,
             "text/html",
@@ -65,8 +74,8 @@ def show(slug: str) -> None:
             key=f"{slug}sheet",
         )
         for label, make, suffix, mime in (
-            ("For Moodle, XML", quiz_files.moodle_xml, "xml", "application/xml"),
-            ("For other platforms, QTI 2.1", quiz_files.qti_package, "zip", "application/zip"),
+            (_("For Moodle, XML"), quiz_files.moodle_xml, "xml", "application/xml"),
+            (_("For other platforms, QTI 2.1"), quiz_files.qti_package, "zip", "application/zip"),
         ):
             st.download_button(
                 label,
@@ -74,14 +83,19 @@ def show(slug: str) -> None:
                 f"exercises-{seed}.{suffix}",
                 mime,
                 on_click="ignore",
-                help="Each exercise with fields that the platform marks; the solution is shown after the answer.",
+                help=_(
+                    "Each exercise with fields that the platform marks; the solution is shown after the answer."
+                ),
                 key=f"{slug}{suffix}",
             )
     _paper(
         key=f"{slug}paper",
         data={
             "page": printed.without_button(page),
-            "title": f"{printed.SOLVED if solved else printed.TITLE}, sheet {seed}",
+            "title": _(
+                "{title}, sheet {seed}", title=_(printed.SOLVED if solved else printed.TITLE), seed=seed
+            ),
+            "print": _("Print, or save as PDF"),
         },
         height="content",
     )
