@@ -66,6 +66,17 @@ def many() -> Iterator[Callable[[Hashable, Callable[[], T], float], T]]:
         yield ask
 
 
+def per_language(key: Hashable, fn: Callable[[], T]) -> tuple[Hashable, Callable[[], T]]:
+    """Return `key` and `fn` for a value with words of ours: made in the visitor's language, and cached apart from those in others."""
+    code = current().code
+
+    def computed() -> T:
+        with using(code):
+            return fn()
+
+    return (key, code), computed
+
+
 def _with_errors_in(code: str, fn: Callable[[], T]) -> Callable[[], T]:
     """Return a function like `fn` whose errors are in a language; its value, which all languages share, is made in English."""
 

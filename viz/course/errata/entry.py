@@ -11,15 +11,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz.languages import mark
+
 Array = NDArray[np.float64]
 Kind = Literal["W", "D", "L", "A"]
 Form = Literal["weights", "bars", "table"]
 
 KINDS: dict[Kind, str] = {
-    "W": "Wrong as printed",
-    "D": "The sources differ",
-    "L": "Loosely worded",
-    "A": "Names and credits",
+    "W": mark("Wrong as printed"),
+    "D": mark("The sources differ"),
+    "L": mark("Loosely worded"),
+    "A": mark("Names and credits"),
 }
 
 

@@ -1,8 +1,7 @@
 // An equation as MathML, made node by node; a symbol that is tapped, or chosen with Tab and Enter, tells what it is.
 const NS = "http://www.w3.org/1998/Math/MathML";
 const views = new WeakMap();
-const HINT = "Tap a symbol: what it is, its shape, where it comes from.";
-const WAYS = [["columns", "Columns, as in the slides"], ["rows", "Rows, as in PyTorch"]];
+const WAYS = ["columns", "rows"];
 
 function html(name, parent, text = "", kind = "") {
   const made = document.createElement(name);
@@ -96,12 +95,13 @@ function whole(tree, view) {
 function build(root, view, tell) {
   const { data } = view, said = html("div", null, "", "told");
   said.setAttribute("aria-live", "polite");
+  const filled = (name, text) => data.words[name].replace("{}", () => text);
   const symbol = (name) => {
     const about = data.signs[name], made = math("mrow", drawGlyph(about.glyph));
     made.setAttribute("class", "sign");
     made.setAttribute("tabindex", "0");
     made.setAttribute("role", "button");
-    made.setAttribute("aria-label", `${about.word}: what it is`);
+    made.setAttribute("aria-label", filled("what", about.word));
     made.dataset.sign = name;
     made.addEventListener("click", () => pin(name));
     made.addEventListener("keydown", (event) => {
@@ -130,23 +130,23 @@ function build(root, view, tell) {
     for (const made of root.querySelectorAll(".sign, .twin")) made.classList.toggle("pinned", made.dataset.sign === view.pinned);
     said.replaceChildren();
     const about = data.signs[view.pinned];
-    if (!about) { html("p", said, HINT, "quiet"); return; }
+    if (!about) { html("p", said, data.words.hint, "quiet"); return; }
     const first = html("p", said);
     first.append(whole(["sign", view.pinned], { sign: (name) => drawGlyph(data.signs[name].glyph) }));
     first.firstChild.setAttribute("display", "inline");
     html("b", first, ` ${about.word}`);
     html("span", first, ` · ${about[view.way]}`, "shape");
     const other = view.way === "columns" ? "rows" : "columns";
-    if (about[other] !== about[view.way]) html("span", first, ` (in ${other}: ${about[other]})`, "quiet");
+    if (about[other] !== about[view.way]) html("span", first, ` (${filled(`in ${other}`, about[other])})`, "quiet");
     html("p", said, about.sentence);
-    const last = html("p", said, `From: ${about.origin}.`, "quiet");
-    if (about.mark) last.append(` In the picture: ${about.mark}.`);
+    const last = html("p", said, filled("from", about.origin), "quiet");
+    if (about.mark) last.append(` ${filled("picture", about.mark)}`);
   };
   const switching = html("div", null, "", "switch");
   switching.setAttribute("role", "group");
-  switching.setAttribute("aria-label", "One word is a column or a row");
-  for (const [way, label] of WAYS) {
-    const button = html("button", switching, label);
+  switching.setAttribute("aria-label", data.words.switch);
+  for (const way of WAYS) {
+    const button = html("button", switching, data.words[way]);
     button.type = "button";
     button.setAttribute("aria-pressed", String(view.way === way));
     button.addEventListener("click", () => {

@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.components import v2
 
 from viz.course.equations import EQUATIONS, Equation, Node, glyph
+from viz.languages import _
 from viz.shell import state
 from viz.sources import SOURCES
 
@@ -88,6 +89,22 @@ def payload(equation: Equation, values: Mapping[str, Value], marks: Mapping[str,
         "columns": _tree(equation.columns),
         "rows": _tree(equation.rows),
         "numbers": bool(values),
+        "words": _words(),
+    }
+
+
+def _words() -> dict[str, str]:
+    """Return the words of the view itself, as the browser fills them in."""
+    return {
+        "hint": _("Tap a symbol: what it is, its shape, where it comes from."),
+        "columns": _("Columns, as in the slides"),
+        "rows": _("Rows, as in PyTorch"),
+        "what": _("{word}: what it is", word="{}"),
+        "in columns": _("in columns: {shape}", shape="{}"),
+        "in rows": _("in rows: {shape}", shape="{}"),
+        "from": _("From: {origin}.", origin="{}"),
+        "picture": _("In the picture: {part}.", part="{}"),
+        "switch": _("One word is a column or a row"),
     }
 
 

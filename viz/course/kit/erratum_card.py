@@ -12,6 +12,7 @@ from viz.course import errata
 from viz.course.errata import KINDS, Erratum, Evidence, Panel
 from viz.instruments.kit import origin
 from viz.labels import formulas, literal
+from viz.languages import _
 from viz.number_text import number
 from viz.shell.pages import Cite
 from viz.widgets import engine_client, page_parts
@@ -27,16 +28,16 @@ def show(*ids: str) -> None:
 
 def entry(erratum: Erratum) -> None:
     """Draw an erratum: its place, the printed against the right text, the evidence as picture and sentence, and a note on its use."""
-    st.markdown(f":gray[:small[{literal(KINDS[erratum.kind])}: {formulas('; '.join(places(erratum)))}]]")
+    st.markdown(f":gray[:small[{literal(_(KINDS[erratum.kind]))}: {formulas('; '.join(places(erratum)))}]]")
     left, right = st.columns(2, gap="medium")
-    left.markdown(f":gray[Printed]  \n{formulas(erratum.says)}")
-    right.markdown(f":gray[Right]  \n{formulas(erratum.right)}")
+    left.markdown(f":gray[{_('Printed')}]  \n{formulas(erratum.says)}")
+    right.markdown(f":gray[{_('Right')}]  \n{formulas(erratum.right)}")
     evidence = engine_client.submit(("erratum", erratum.id), erratum.evidence, erratum.cost)
     with origin.override(changed=erratum.id):
         _pictures(erratum.id, evidence)
     page_parts.summary(evidence.sentence)
     if not evidence.computed:
-        st.caption("This rests on a citation: it is looked up, not calculated.")
+        st.caption(_("This rests on a citation: it is looked up, not calculated."))
     st.markdown(f":gray[{formulas(erratum.note)}]")
 
 
@@ -77,7 +78,7 @@ def evidence_chart(panel: Panel) -> marks.vega.Layers:
     """Return the numbers of a panel as cells or as bars; one that is not a number is labelled so."""
     shades = panel.form == "weights"
     places = min(panel.places, 2) if shades else panel.places
-    labels = ["no number" if math.isnan(v) else number(v, places, grouped=True) for v in panel.values.flat]
+    labels = [_("no number") if math.isnan(v) else number(v, places, grouped=True) for v in panel.values.flat]
     table = pd.DataFrame(panel.values, list(panel.rows), list(panel.columns))
     if shades:
         return marks.cells(table, labels, title=panel.title)

@@ -32,11 +32,11 @@ from viz.course.kit.question import StepQuestion
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import literal
-from viz.languages import mark
+from viz.languages import _, mark
 from viz.number_text import signed
 from viz.widgets import exhibit_parts, page_parts
 
-COVERED = "Comes after your guess."
+COVERED = mark("Comes after your guess.")
 LATER = mark("Guess first: the numbers would give the answer away.")
 
 
@@ -130,7 +130,7 @@ def show_chart(
 ) -> None:
     """Draw a chart with its caption and numbers for a screen reader; without numbers they are covered."""
     told = numbers() if callable(numbers) else numbers
-    words = f"{caption}; covered until you guess" if told is None else f"{caption}: {told}"
+    words = _("{caption}; covered until you guess", caption=caption) if told is None else f"{caption}: {told}"
     page_parts.show(chart, key, words, present_height=present_height)
 
 
@@ -169,7 +169,7 @@ def show_cover(slug: str, title: str, height: int = 300) -> None:
         st.container(key=f"{slug}-covered-{name}"),
         st.container(border=True, height=height, vertical_alignment="center", horizontal_alignment="center"),
     ):
-        st.markdown(f"**{literal(title)}**  \n:gray[{COVERED}]", text_alignment="center")
+        st.markdown(f"**{literal(title)}**  \n:gray[{_(COVERED)}]", text_alignment="center")
 
 
 def columns(widths: int | Sequence[int], in_present: int | None = None) -> list[DeltaGenerator]:
@@ -185,6 +185,6 @@ def describe(table: pd.DataFrame) -> str:
     >>> describe(pd.DataFrame({"kind": ["x", "y"], "parts": [1200, 3]}, index=["a", "b"]))
     'a 1,200, b 3'
     """
-    column = next(values for _, values in table.items() if values.dtype.kind in "biuf")
+    column = next(values for _name, values in table.items() if values.dtype.kind in "biuf")
     form = "," if column.dtype.kind in "iu" else ".3g"
     return ", ".join(f"{name} {signed(value, form)}" for name, value in column.items())

@@ -18,6 +18,7 @@ from core.edits import SetAllowed
 from core.errors import InputError
 from core.layers.attention import masked_softmax
 from core.layers.recurrent.alignment import gaussian
+from viz.languages import _
 
 Array = NDArray[np.floating[Any]]
 
@@ -61,14 +62,16 @@ def local(
     """
     if window < 1:
         raise InputError(
-            f"The window D is {window}.", "It reaches at least one word to each side.", "Choose 1 or more."
+            _("The window D is {n}.", n=window),
+            _("It reaches at least one word to each side."),
+            _("Choose 1 or more."),
         )
     sigma = window / 2 if sigma is None else sigma
     if not 0 < sigma < math.inf:
         raise InputError(
-            f"sigma is {sigma:g}.",
-            "The Gaussian is divided by it: it is above 0.",
-            "Choose D / 2, as in the paper.",
+            _("sigma is {sigma:g}.", sigma=sigma),
+            _("The Gaussian is divided by it: it is above 0."),
+            _("Choose D / 2, as in the paper."),
         )
     row = torch.as_tensor(np.array(scores, dtype=np.float64))
     positions = torch.arange(len(row), dtype=torch.float64)

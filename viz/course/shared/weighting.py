@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.errors import InputError
 from core.maths import log_softmax, softmax
+from viz.languages import _, ngettext
 
 Array = NDArray[np.float64]
 
@@ -30,9 +31,9 @@ def words_of(text: str) -> tuple[str, ...]:
     found = tuple(word for part in text.split() if (word := part.strip(AROUND)))
     if not 2 <= len(found) <= MOST_WORDS:
         raise InputError(
-            f"The sentence has {len(found)} word{'s' * (len(found) != 1)}.",
-            f"Attention is shared by at least two words, and this page shows up to {MOST_WORDS}.",
-            "Type a short sentence.",
+            ngettext("The sentence has {n} word.", "The sentence has {n} words.", len(found)),
+            _("Attention is shared by at least two words, and this page shows up to {n}.", n=MOST_WORDS),
+            _("Type a short sentence."),
         )
     return found
 

@@ -74,7 +74,13 @@ class After:
 
 WRITING = Sentences()
 ALIGNING = Sentences(
-    **{name: text.replace("this head", "the model") for name, text in asdict(WRITING).items()}
+    looks="Writing {word}, the model gives {percent} of its attention to {key}.",
+    two="Writing {word}, the model gives {percent} of its attention to {key} and {percent2} to {key2}.",
+    spreads="Writing {word}, the model spreads its attention: 90% of it falls on {count} words, most on {key} ({percent}).",
+    itself="Writing {word}, the model gives {percent} of its attention to the position of {word} itself.",
+    only="Writing {word}, the model may attend to {key} only: {percent}.",
+    shut="Writing {word}, every key is masked for the model.",
+    unwritten="{word} is given, not written: no row of the model writes it.",
 )
 """Sentences about a recurrent translator: it has one alignment, and no heads."""
 SUMMING = Sentences(

@@ -11,6 +11,7 @@ import streamlit as st
 from viz.course.equations import EQUATIONS
 from viz.course.pages.documents import citations
 from viz.labels import literal
+from viz.languages import _, mark
 from viz.shell import links, pages
 from viz.shell.pages import Cite, Entry, Page
 from viz.sources import SOURCES, Source
@@ -23,7 +24,7 @@ PAGE = Page(
     claim="You have the slides or the paper open: find the page that runs what you are reading.",
 )
 DOCUMENT_KEY = "documents.which"
-PART, PARTS = "documents.part", {"equations": "Equations", "sections": "Sections and figures"}
+PART, PARTS = "documents.part", {"equations": mark("Equations"), "sections": mark("Sections and figures")}
 PAPERS = "papers"
 
 
@@ -65,9 +66,9 @@ def page() -> None:
     page_parts.title(PAGE, lesson_only=True)
     groups = compute()
     teaching = {_key(rows): (source, rows) for source, rows in groups if source.teaching}
-    names = {key: source.short for key, (source, _) in teaching.items()} | {PAPERS: "Papers"}
+    names = {key: source.short for key, (source, _rows) in teaching.items()} | {PAPERS: _("Papers")}
     which = controls.pills(
-        "Source",
+        _("Source"),
         names,
         DOCUMENT_KEY,
         Params().document if Params().document in names else PAPERS,
@@ -83,7 +84,9 @@ def page() -> None:
     st.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
     if (
         which in citations.NUMBERED
-        and controls.segmented("Which sections", PARTS, PART, "equations", PARTS.__getitem__, quiet=True)
+        and controls.segmented(
+            _("Which sections"), PARTS, PART, "equations", lambda part: _(PARTS[part]), quiet=True
+        )
         == "equations"
     ):
         return _equations(which, rows)
@@ -98,11 +101,12 @@ def _equations(document: str, rows: Rows) -> None:
         for number, title, found in listed:
             if found:
                 _row(f"({number})", title, found)
-    if missing := [number for number, _, found in listed if not found]:
-        st.caption(f"Not on a page of their own yet: {runs(missing)}.")
+    if missing := [number for number, _title, found in listed if not found]:
+        st.caption(_("Not on a page of their own yet: {numbers}.", numbers=runs(missing)))
     st.caption(
-        "From (26) on the survey's numbers are one higher than those of the slides of 2023: "
-        "the slides give mean and deviation of layer norm one number, (25)."
+        _(
+            "From (26) on the survey's numbers are one higher than those of the slides of 2023: the slides give mean and deviation of layer norm one number, (25)."
+        )
     )
 
 
@@ -125,7 +129,9 @@ def _row(place: str, about: str, citations_of_row: Rows) -> None:
         for slug, (cite, entry) in {entry.slug: (cite, entry) for cite, entry in citations_of_row}.items():
             links.page_link(
                 slug,
-                literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""),
+                _("{title}, step {n}", title=literal(entry.info.title), n=cite.step)
+                if cite.step
+                else literal(entry.info.title),
                 **page_parts.step_params(slug, cite.step),
             )
 

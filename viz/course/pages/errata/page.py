@@ -12,6 +12,7 @@ from viz.course.errata import KINDS, Erratum
 from viz.course.kit import erratum_card as drawn
 from viz.course.pages.errata.erratum_places import places
 from viz.labels import literal
+from viz.languages import _, mark, ngettext
 from viz.shell import errors, links, state
 from viz.shell.pages import Page
 from viz.sources import SOURCES
@@ -28,16 +29,16 @@ ANY = "all"
 FIRST = errata.ERRATA[0].id
 """The entry that is open before anything is chosen."""
 COUNTED = {
-    "W": "wrong as printed",
-    "D": "where the sources differ",
-    "L": "loosely worded",
-    "A": "about names and credits",
+    "W": mark("{n} wrong as printed"),
+    "D": mark("{n} where the sources differ"),
+    "L": mark("{n} loosely worded"),
+    "A": mark("{n} about names and credits"),
 }
 MEANING = {
-    "W": "An equation, a number or a statement that does not hold.",
-    "D": "Two sources, or two pages of one, say different things.",
-    "L": "True if read kindly; here is the exact form.",
-    "A": "Who is cited, and what things are called.",
+    "W": mark("An equation, a number or a statement that does not hold."),
+    "D": mark("Two sources, or two pages of one, say different things."),
+    "L": mark("True if read kindly; here is the exact form."),
+    "A": mark("Who is cited, and what things are called."),
 }
 
 
@@ -70,8 +71,8 @@ def page() -> None:
     groups = compute(_filters())
     page_parts.summary(sentence(groups))
     for kind, entries in groups:
-        st.header(KINDS[entries[0].kind], anchor=False)
-        st.markdown(f":gray[{MEANING[kind]}]")
+        st.header(_(KINDS[entries[0].kind]), anchor=False)
+        st.markdown(f":gray[{_(MEANING[kind])}]")
         with st.container(gap="xsmall", key=f"errata-{kind}"):
             for entry in entries:
                 _entry(entry)
@@ -84,30 +85,35 @@ def _filters() -> Params:
     left, right = st.columns(2, gap="medium")
     with left:
         document = controls.select(
-            "Source",
+            _("Source"),
             [ANY, *(key for key in SOURCES if key in cited)],
             f"{SLUG}document",
             ANY,
-            lambda key: "All sources" if key == ANY else f"{SOURCES[key].short} ({cited[key]})",
+            lambda key: _("All sources") if key == ANY else f"{SOURCES[key].short} ({cited[key]})",
         )
     with right:
         exhibit = controls.select(
-            "Shown in",
+            _("Shown in"),
             [ANY, *sorted(titles, key=titles.__getitem__)],
             f"{SLUG}exhibit",
             ANY,
-            lambda slug: "All exhibits, and none" if slug == ANY else titles[slug],
+            lambda slug: _("All exhibits, and none") if slug == ANY else titles[slug],
         )
     return Params(document, exhibit)
 
 
 def sentence(groups: tuple[tuple[str, tuple[Erratum, ...]], ...]) -> str:
     """Summarise the number of entries of each kind."""
-    total = sum(len(entries) for _, entries in groups)
+    total = sum(len(entries) for _kind, entries in groups)
     if not total:
-        return "No entry matches both choices. Clear one of them."
-    told = ", ".join(f"{len(entries)} {COUNTED[kind]}" for kind, entries in groups)
-    return f"{total} {'entry' if total == 1 else 'entries'}: {told}. Open one, and its evidence is computed."
+        return _("No entry matches both choices. Clear one of them.")
+    told = ", ".join(_(COUNTED[kind], n=len(entries)) for kind, entries in groups)
+    return ngettext(
+        "{n} entry: {kinds}. Open one, and its evidence is computed.",
+        "{n} entries: {kinds}. Open one, and its evidence is computed.",
+        total,
+        kinds=told,
+    )
 
 
 def _key(id: str) -> str:

@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from viz import theme
+from viz.languages import _
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -105,7 +106,7 @@ def dots(*panels: tuple[str, Mapping[str, Float[Array, "layer head"]]]) -> str:
                 _point(along + 5, 39, 5, _hue(hue)),
                 _word(along + 14, 44, name, "start", size=13),
             ]
-        shapes.append(_word((left + right) / 2, TALL - 3, "layer", size=13, colour=theme.MUTED))
+        shapes.append(_word((left + right) / 2, TALL - 3, _("layer"), size=13, colour=theme.MUTED))
     return _svg(shapes)
 
 
@@ -150,7 +151,7 @@ def courses(
         for moment in range(0, len(steps), 5):
             anchor = "end" if moment == len(steps) - 1 else "middle"
             shapes.append(_word(x[moment], bottom + 18, f"{steps[moment]:,}", anchor, size=13))
-        shapes.append(_word((left + right) / 2, TALL - 4, "step", size=13, colour=theme.MUTED))
+        shapes.append(_word((left + right) / 2, TALL - 4, _("step"), size=13, colour=theme.MUTED))
     return _svg(shapes)
 
 

@@ -12,6 +12,7 @@ from viz import theme
 from viz.course.pages.figures.drawings import WIDE
 from viz.course.pages.figures.papers import FIGURES, PaperFigure
 from viz.labels import literal
+from viz.languages import _
 from viz.shell import errors, links, pages, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, engine_client, page_parts
@@ -51,10 +52,13 @@ def page() -> None:
     with engine_client.many() as submit:
         for name in FIGURES:
             with errors.guard():
-                figures[name] = submit(("figure of a paper", name), partial(compute, Params(name)), 300)
+                figures[name] = submit(
+                    *engine_client.per_language(("figure of a paper", name), partial(compute, Params(name))),
+                    300,
+                )
     if state.presenting():
         name = controls.pills(
-            "Figure", figures, FIGURE, next(iter(figures)), lambda name: figures[name].title, quiet=True
+            _("Figure"), figures, FIGURE, next(iter(figures)), lambda name: figures[name].title, quiet=True
         )
         _in_present(name, figures[name])
         return
@@ -71,10 +75,10 @@ def _figure(name: str, figure: PaperFigure) -> None:
     st.header(figure.title, anchor=False)
     _drawing(figure, WIDE)
     st.text(figure.result)
-    with page_parts.fold("Beside the paper", f"figures.{name}") as fold:
+    with page_parts.fold(_("Beside the paper"), f"figures.{name}") as fold:
         if fold.open:
-            st.markdown(f"**The paper.** {literal(figure.paper)}")
-            st.markdown(f"**Different here.** {literal(figure.difference)}")
+            st.markdown(_("**The paper.** {text}", text=literal(figure.paper)))
+            st.markdown(_("**Different here.** {text}", text=literal(figure.difference)))
     _source(name, figure)
 
 
@@ -92,11 +96,19 @@ def _drawing(figure: PaperFigure, width: int | Literal["stretch"]) -> None:
     st.image(
         theme.svg_in_dark(figure.svg) if st.context.theme.type == "dark" else figure.svg,
         width=width,
-        alt=f"{figure.title}, as in {figure.number} of {figure.source.short}. {figure.result}",
+        alt=_(
+            "{title}, as in {number} of {source}. {result}",
+            title=figure.title,
+            number=figure.number,
+            source=figure.source.short,
+            result=figure.result,
+        ),
     )
 
 
 def _source(name: str, figure: PaperFigure) -> None:
     opening = FIGURES[name]
-    st.caption(literal(f"{figure.number} of {figure.source.reference()}"))
-    links.page_link(opening.page, f"Open it in {pages.find(opening.page).info.title}", **opening.query)
+    st.caption(literal(_("{number} of {source}", number=figure.number, source=figure.source.reference())))
+    links.page_link(
+        opening.page, _("Open it in {page}", page=pages.find(opening.page).info.title), **opening.query
+    )

@@ -22,6 +22,7 @@ from core.training.growth import Growth, steepest_moment
 from viz.course.pages.figures import drawings
 from viz.course.pages.figures.drawings import Beams
 from viz.labels import head_name, percent
+from viz.languages import _, mark
 from viz.sources import SOURCES, Source
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ N_TOKENS = 12
 """Tokens of each text in the mean maps of attention sinks; the paper has 16, and our sentences are shorter."""
 
 
-STOPS = ". and ,"
-IN_WORDS = {STOPS: "periods and commas"}
+STOPS = mark(". and ,")
+IN_WORDS = {STOPS: mark("periods and commas")}
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,10 @@ class PaperFigure:
 
     def _repr_html_(self) -> str:
         lines = (
-            ("The paper", self.paper),
-            ("Here", self.result),
-            ("Different", self.difference),
-            ("Source", f"{self.source.reference()}, {self.number}"),
+            (_("The paper"), self.paper),
+            (_("Here"), self.result),
+            (_("Different"), self.difference),
+            (_("Source"), f"{self.source.reference()}, {self.number}"),
         )
         said = "".join(f"<p><b>{name}.</b> {escape(text)}</p>" for name, text in lines)
         return f'<figure style="max-width:640px"><h4>{escape(self.title)}</h4>{self.svg}<figcaption>{said}</figcaption></figure>'
@@ -80,16 +81,32 @@ def alignment(run: Run) -> PaperFigure:
     best = weights.argmax(-1)
     first = int((best[:-1] - best[1:]).argmax())  # the largest step back
     one, other = (
-        f"“{queries[row]}” gives {percent(weights[row].max())} to “{keys[best[row]]}”"
+        _(
+            "“{query}” gives {share} to “{key}”",
+            query=queries[row],
+            share=percent(weights[row].max()),
+            key=keys[best[row]],
+        )
         for row in (first, first + 1)
     )
     return PaperFigure(
-        "Alignment of a translation",
+        _("Alignment of a translation"),
         "bahdanau2015",
-        "Figure 3",
-        "The weights follow the diagonal where both languages have one order, and jump where English “European Economic Area” becomes French “zone économique européenne”.",
-        f"{run.model.name} writes “{run.target_text}”: {one}, and {other}: the weights jump where noun and adjective change places.",
-        f"Spanish in place of French, and a much smaller model. Its weights are softer: the largest of a row is {percent(weights.max(-1).mean())} on average, and words before the jump are spread over their neighbours.",
+        _("Figure {n}", n=3),
+        _(
+            "The weights follow the diagonal where both languages have one order, and jump where English “European Economic Area” becomes French “zone économique européenne”."
+        ),
+        _(
+            "{model} writes “{text}”: {one}, and {other}: the weights jump where noun and adjective change places.",
+            model=run.model.name,
+            text=run.target_text,
+            one=one,
+            other=other,
+        ),
+        _(
+            "Spanish in place of French, and a much smaller model. Its weights are softer: the largest of a row is {share} on average, and words before the jump are spread over their neighbours.",
+            share=percent(weights.max(-1).mean()),
+        ),
         drawings.matrix(weights, queries, keys),
     )
 
@@ -103,17 +120,33 @@ def long_distance(run: Run, layer: int, word: str, targets: Sequence[str]) -> Pa
     best, phrase = int(shares.argmax()), " ".join(targets)
     many = int((shares > 0.5).sum())
     return PaperFigure(
-        "A distant dependency",
+        _("A distant dependency"),
         "vaswani2017",
-        "Figure 3",
-        "Many heads of layer 5 of 6 attend from “making” to “more difficult”, the end of its phrase, several words away.",
-        f"{head_name(layer, best)} gives {percent(shares[best])} of the attention of “{word}” to “{phrase}”, {columns[0] - row} words later.",
-        f"It is the work of {many} of {len(shares)} heads here, not of many: the mean over the heads of layer {layer} is {percent(shares.mean())}. The encoder has {len(weights)} layers.",
+        _("Figure {n}", n=3),
+        _(
+            "Many heads of layer 5 of 6 attend from “making” to “more difficult”, the end of its phrase, several words away."
+        ),
+        _(
+            "{head} gives {share} of the attention of “{word}” to “{phrase}”, {n} words later.",
+            head=head_name(layer, best),
+            share=percent(shares[best]),
+            word=word,
+            phrase=phrase,
+            n=columns[0] - row,
+        ),
+        _(
+            "It is the work of {n} of {heads} heads here, not of many: the mean over the heads of layer {layer} is {share}. The encoder has {layers} layers.",
+            n=many,
+            heads=len(shares),
+            layer=layer,
+            share=percent(shares.mean()),
+            layers=len(weights),
+        ),
         drawings.beams(
             Beams(
                 words,
                 [(head, _only(weights[layer, head], row)) for head in range(len(shares))],
-                f"“{word}”, all heads of layer {layer}",
+                _("“{word}”, all heads of layer {layer}", word=word, layer=layer),
             )
         ),
     )
@@ -126,18 +159,36 @@ def anaphora(run: Run, layer: int, head: int, word: str, target: str) -> PaperFi
     shares = weights[layer, :, row, column]
     second = int(np.argsort(-shares)[1])
     return PaperFigure(
-        "A pronoun and its noun",
+        _("A pronoun and its noun"),
         "vaswani2017",
-        "Figure 4",
-        "Two heads of layer 5 of 6 seem to resolve “its”: from this word alone their attention is very sharp.",
-        f"{head_name(layer, head)} gives {percent(shares[head])} of the attention of “{word}” to “{target}”.",
-        f"One head is sharp here, not two: the next of its layer, {head_name(layer, second)}, gives “{target}” {percent(shares[second])}.",
+        _("Figure {n}", n=4),
+        _(
+            "Two heads of layer 5 of 6 seem to resolve “its”: from this word alone their attention is very sharp."
+        ),
+        _(
+            "{head} gives {share} of the attention of “{word}” to “{target}”.",
+            head=head_name(layer, head),
+            share=percent(shares[head]),
+            word=word,
+            target=target,
+        ),
+        _(
+            "One head is sharp here, not two: the next of its layer, {head}, gives “{target}” {share}.",
+            head=head_name(layer, second),
+            target=target,
+            share=percent(shares[second]),
+        ),
         drawings.beams(
-            Beams(words, [(0, weights[layer, head])], f"{head_name(layer, head)}, all words"),
+            Beams(words, [(0, weights[layer, head])], _("{head}, all words", head=head_name(layer, head))),
             Beams(
                 words,
                 [(0, _only(weights[layer, head], row)), (1, _only(weights[layer, second], row))],
-                f"“{word}”, {head_name(layer, head)} and {head_name(layer, second)}",
+                _(
+                    "“{word}”, {one} and {other}",
+                    word=word,
+                    one=head_name(layer, head),
+                    other=head_name(layer, second),
+                ),
             ),
         ),
     )
@@ -147,23 +198,24 @@ def two_tasks(run: Run, *heads: tuple[int, int, int]) -> PaperFigure:
     """Draw two heads that do different things on one sentence, as figure 5 of Vaswani et al.; of each layer, head and the offset of the word it attends to."""
     words, weights = _words(run)
     shares = [float(np.diagonal(weights[layer, head], offset).mean()) for layer, head, offset in heads]
-    names = [head_name(layer, head) for layer, head, _ in heads]
-    where = [f"the word {'after' if offset > 0 else 'before'} it" for *_, offset in heads]
+    names = [head_name(layer, head) for layer, head, _offset in heads]
     one, other = (
-        f"{name} gives {percent(share)} to {place}"
-        for name, share, place in zip(names, shares, where, strict=True)
+        _("{head} gives {share} to the word after it", head=name, share=percent(share))
+        if offset > 0
+        else _("{head} gives {share} to the word before it", head=name, share=percent(share))
+        for name, share, (_layer, _head, offset) in zip(names, shares, heads, strict=True)
     )
     return PaperFigure(
-        "Two heads, two tasks",
+        _("Two heads, two tasks"),
         "vaswani2017",
-        "Figure 5",
-        "Two heads of layer 5 of 6 follow the structure of the sentence, each in its own way.",
-        f"From a word, {one} on average, and {other}.",
-        "The tasks of our two heads are positions, not syntax.",
+        _("Figure {n}", n=5),
+        _("Two heads of layer 5 of 6 follow the structure of the sentence, each in its own way."),
+        _("From a word, {one} on average, and {other}.", one=one, other=other),
+        _("The tasks of our two heads are positions, not syntax."),
         drawings.beams(
             *(
-                Beams(words, [(number, weights[layer, head])], f"{name}, all words")
-                for number, ((layer, head, _), name) in enumerate(zip(heads, names, strict=True))
+                Beams(words, [(number, weights[layer, head])], _("{head}, all words", head=name))
+                for number, ((layer, head, _offset), name) in enumerate(zip(heads, names, strict=True))
             )
         ),
     )
@@ -176,26 +228,43 @@ def token_types(runs: Sequence[Run]) -> PaperFigure:
         return np.mean([_share(run, names, source) for run in runs], 0)
 
     types = {"[CLS]": share(["[CLS]"]), "[SEP]": share(["[SEP]"]), STOPS: share([".", ","])}
-    separators = {"other → [SEP]": share(["[SEP]"], "other"), "[SEP] → [SEP]": share(["[SEP]"], "[SEP]")}
+    separators = {
+        mark("other → [SEP]"): share(["[SEP]"], "other"),
+        "[SEP] → [SEP]": share(["[SEP]"], "[SEP]"),
+    }
     peaks = {
         name: (int(values.mean(1).argmax()), float(values.mean(1).max())) for name, values in types.items()
     }
     last = separators["[SEP] → [SEP]"].mean(1)
-    return PaperFigure(
-        "Attention to special tokens",
-        "clark2019",
-        "Figure 2",
-        "Early heads of BERT-base attend to [CLS], middle ones to [SEP], deep ones to periods and commas; from [SEP] itself more than 90% goes to [SEP].",
-        "By layer, attention is highest "
-        + _listed(
-            [
-                f"to {IN_WORDS.get(name, name)} in layer {layer} ({percent(value)})"
-                for name, (layer, value) in peaks.items()
-            ]
+    highest = [
+        _(
+            "to {name} in layer {layer} ({share})",
+            name=_(IN_WORDS.get(name, name)),
+            layer=layer,
+            share=percent(value),
         )
-        + f"; from [SEP] to [SEP] it is {percent(last.max())} in layer {int(last.argmax())}.",
-        f"The order of the three differs: in {runs[0].model.name} [SEP] takes most of the deepest layers, and periods and commas little there ({percent(types[STOPS].mean(1)[-1])} in the last). {len(runs)} sentences in place of 1,000 segments, with one [SEP] each.",
-        drawings.dots(("from every token", types), ("to [SEP]", separators)),
+        for name, (layer, value) in peaks.items()
+    ]
+    return PaperFigure(
+        _("Attention to special tokens"),
+        "clark2019",
+        _("Figure {n}", n=2),
+        _(
+            "Early heads of BERT-base attend to [CLS], middle ones to [SEP], deep ones to periods and commas; from [SEP] itself more than 90% goes to [SEP]."
+        ),
+        _(
+            "By layer, attention is highest {peaks}; from [SEP] to [SEP] it is {share} in layer {layer}.",
+            peaks=_listed(highest),
+            share=percent(last.max()),
+            layer=int(last.argmax()),
+        ),
+        _(
+            "The order of the three differs: in {model} [SEP] takes most of the deepest layers, and periods and commas little there ({share} in the last). {n} sentences in place of 1,000 segments, with one [SEP] each.",
+            model=runs[0].model.name,
+            share=percent(types[STOPS].mean(1)[-1]),
+            n=len(runs),
+        ),
+        drawings.dots((_("from every token"), _named(types)), (_("to [SEP]"), _named(separators))),
     )
 
 
@@ -203,19 +272,29 @@ def head_map(runs: Sequence[Run]) -> PaperFigure:
     """Draw all heads as points whose distances are those of their patterns, as figure 6 of Clark et al."""
     rows = stack_rows([[text_patterns(run, run.kinds[0])] for run in runs])
     divergences = pairwise_divergences(rows)
-    layers, heads, *_ = runs[0].attention().weights.shape
+    layers, heads, *_sizes = runs[0].attention().weights.shape
     layer = np.repeat(np.arange(layers), heads)
     same, others = layer[:, None] == layer, ~np.eye(len(layer), dtype=bool)
     within, between = divergences[same & others].mean(), divergences[~same].mean()
     found = classical_mds(js_distances(divergences))
     return PaperFigure(
-        "Heads of one layer are alike",
+        _("Heads of one layer are alike"),
         "clark2019",
-        "Figure 6",
-        "Heads of BERT-base in the plane, by the Jensen-Shannon divergence of their patterns: those of one layer are often close together.",
-        f"The mean divergence is {within:.2f} bits between two heads of one layer, and {between:.2f} bits between heads of different layers (maximum 1).",
-        f"{len(layer)} heads in place of 144; [CLS] and [SEP] count as one key. The plane holds {percent(found.explained_share)} of the squared distances. The deepest layers are close together because nearly all their attention goes to [SEP].",
-        drawings.plane(found.points, layer.tolist(), "layer"),
+        _("Figure {n}", n=6),
+        _(
+            "Heads of BERT-base in the plane, by the Jensen-Shannon divergence of their patterns: those of one layer are often close together."
+        ),
+        _(
+            "The mean divergence is {within:.2f} bits between two heads of one layer, and {between:.2f} bits between heads of different layers (maximum 1).",
+            within=within,
+            between=between,
+        ),
+        _(
+            "{n} heads in place of 144; [CLS] and [SEP] count as one key. The plane holds {share} of the squared distances. The deepest layers are close together because nearly all their attention goes to [SEP].",
+            n=len(layer),
+            share=percent(found.explained_share),
+        ),
+        drawings.plane(found.points, layer.tolist(), _("layer")),
     )
 
 
@@ -231,16 +310,35 @@ def induction_jump(record: Growth, name: str) -> PaperFigure:
     before, after = record.steps[at : at + 2]
     top = float(np.ceil(max(losses)))
     return PaperFigure(
-        "The jump of induction heads",
+        _("The jump of induction heads"),
         "olsson2022",
-        "Argument 1",
-        "Early in training the loss has a bump, and within a short phase heads that attend to what followed last time appear in all models of two layers and more.",
-        f"From step {before:,} to {after:,} the induction score of {head_name(*best)} rises from {curve[at]:.2f} to {curve[at + 1]:.2f}, and the loss at symbols seen before falls from {losses[at]:.2f} to {losses[at + 1]:.2f} nats.",
-        f"{name} reads strings that come twice, not language, so almost all of its loss is the jump; our score is the mean weight on what followed last time, on its own strings. Read from the record of the training, not computed now.",
+        _("Argument 1"),
+        _(
+            "Early in training the loss has a bump, and within a short phase heads that attend to what followed last time appear in all models of two layers and more."
+        ),
+        _(
+            "From step {before:,} to {after:,} the induction score of {head} rises from {low:.2f} to {high:.2f}, and the loss at symbols seen before falls from {loss:.2f} to {less:.2f} nats.",
+            before=before,
+            after=after,
+            head=head_name(*best),
+            low=curve[at],
+            high=curve[at + 1],
+            loss=losses[at],
+            less=losses[at + 1],
+        ),
+        _(
+            "{model} reads strings that come twice, not language, so almost all of its loss is the jump; our score is the mean weight on what followed last time, on its own strings. Read from the record of the training, not computed now.",
+            model=name,
+        ),
         drawings.courses(
             record.steps,
-            ("induction score", scores, best[0] * record.scores["induction"].shape[2] + best[1], (0.0, 1.0)),
-            ("loss, nats", np.array([losses]), 0, (0.0, top)),
+            (
+                _("induction score"),
+                scores,
+                best[0] * record.scores["induction"].shape[2] + best[1],
+                (0.0, 1.0),
+            ),
+            (_("loss, nats"), np.array([losses]), 0, (0.0, top)),
         ),
     )
 
@@ -259,13 +357,32 @@ def sinks(runs: Sequence[Run], head: int = 0) -> PaperFigure:
     highest = [layer for layer, scores in enumerate(maps) if scores[-1].argmax() == 0]
     twice = int((weights > 2 * uniform).sum())
     return PaperFigure(
-        "Attention sinks",
+        _("Attention sinks"),
         "xiao2024",
-        "Figure 2",
-        "Mean scores of Llama-2-7B: the first two layers attend to recent tokens, all deeper ones strongly to the first token.",
-        f"At token {N_TOKENS}, head {head} scores the first token highest in layers {_listed(highest)} of {len(maps)}; {twice} of {weights.size} heads give it more than twice what uniform attention would.",
-        f"In {runs[0].model.name} the sink is weaker and not in every layer: the mean weight of the first token is {percent(weights.mean())} (uniform: {percent(uniform)}). {len(runs)} texts of {N_TOKENS} tokens in place of 256 of 16; each map has its own scale.",
-        drawings.triangles(maps, [f"layer {layer}, head {head}" for layer in range(len(maps))]),
+        _("Figure {n}", n=2),
+        _(
+            "Mean scores of Llama-2-7B: the first two layers attend to recent tokens, all deeper ones strongly to the first token."
+        ),
+        _(
+            "At token {n}, head {head} scores the first token highest in layers {layers} of {all}; {many} of {heads} heads give it more than twice what uniform attention would.",
+            n=N_TOKENS,
+            head=head,
+            layers=_listed(highest),
+            all=len(maps),
+            many=twice,
+            heads=weights.size,
+        ),
+        _(
+            "In {model} the sink is weaker and not in every layer: the mean weight of the first token is {share} (uniform: {uniform}). {n} texts of {tokens} tokens in place of 256 of 16; each map has its own scale.",
+            model=runs[0].model.name,
+            share=percent(weights.mean()),
+            uniform=percent(uniform),
+            n=len(runs),
+            tokens=N_TOKENS,
+        ),
+        drawings.triangles(
+            maps, [_("layer {layer}, head {head}", layer=layer, head=head) for layer in range(len(maps))]
+        ),
     )
 
 
@@ -276,7 +393,11 @@ def _listed(items: Sequence[object]) -> str:
     ('0, 1 and 4', 'a')
     """
     *first, last = map(str, items)
-    return f"{', '.join(first)} and {last}" if first else last
+    return _("{first} and {last}", first=", ".join(first), last=last) if first else last
+
+
+def _named(values: Mapping[str, Float[Array, "layer head"]]) -> dict[str, Float[Array, "layer head"]]:
+    return {_(name): each for name, each in values.items()}
 
 
 def _words(run: Run) -> tuple[tuple[str, ...], Float[Array, "layer head query key"]]:
@@ -393,8 +514,8 @@ def recorded_growth(name: str) -> Growth:
     found = growth.read(shipped_folder() / name)
     if found is None:
         raise InputError(
-            f"{name} has no record of its training.",
-            f"It is in {growth.FILE}.",
-            "Choose a model that has one.",
+            _("{model} has no record of its training.", model=name),
+            _("It is in {file}.", file=growth.FILE),
+            _("Choose a model that has one."),
         )
     return found

@@ -9,9 +9,9 @@ import streamlit as st
 from streamlit.components import v2
 
 from viz.course.sheets import printed, quiz_files
-from viz.course.sheets.form import MOST_SEED, Exercise, Kind
+from viz.course.sheets.form import MOST_SEED
 from viz.course.sheets.kinds import KINDS, MOST, sheet
-from viz.languages import _, current, mark, using
+from viz.languages import _, mark
 from viz.widgets import controls, engine_client
 
 OPENING = ("softmax", "mask", "norm", "parameters")
@@ -47,14 +47,10 @@ def show(slug: str) -> None:
         st.text(_("No kind is chosen, and a sheet has at least one. Choose a kind above."))
         return
     chosen = (keys, seed, each)
-    language = current().code
-
-    def exercises() -> tuple[tuple[Kind, Exercise], ...]:
-        with using(language):
-            return sheet(*chosen)
-
     cost = each * sum(KINDS[key].cost for key in keys)
-    drawn = engine_client.submit(("sheet", language, *chosen), exercises, cost)
+    drawn = engine_client.submit(
+        *engine_client.per_language(("sheet", *chosen), lambda: sheet(*chosen)), cost
+    )
     solved = st.session_state.get(_SOLVED) == chosen
     page = (printed.solutions if solved else printed.exercises)(drawn, seed)
     name = f"{'solutions' if solved else 'exercises'}-{seed}.html"

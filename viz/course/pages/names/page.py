@@ -11,6 +11,7 @@ from viz.course.kit import equation_view as equations
 from viz.course.pages.names import sections
 from viz.course.pages.names.sections import Line, Section
 from viz.labels import literal, shorten
+from viz.languages import _, ngettext
 from viz.shell import links, pages
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, page_parts
@@ -47,7 +48,7 @@ def page() -> None:
     page_parts.title(PAGE, lesson_only=True)
     params = Params(
         controls.text(
-            "Find a name", FIND, "", quiet=True, placeholder="Find a name: query, p, layer norm, ResNet"
+            _("Find a name"), FIND, "", quiet=True, placeholder=_("Find a name: query, p, layer norm, ResNet")
         ).strip()
     )
     if params.find:
@@ -72,17 +73,18 @@ def _many(section: Section) -> str:
 def _draw_results(params: Params) -> None:
     """Draw all entries that contain the words, section by section."""
     groups = compute(params)
-    total = sum(len(lines) for _, lines in groups)
+    words = shorten(params.find, 60)
+    total = sum(len(lines) for _section, lines in groups)
     page_parts.summary(
-        f"{total} {'entry contains' if total == 1 else 'entries contain'} “{shorten(params.find, 60)}”."
+        ngettext("{n} entry contains “{words}”.", "{n} entries contain “{words}”.", total, words=words)
         if total
-        else f"No entry contains “{shorten(params.find, 60)}”. Try one word, or a letter as it is in a formula."
+        else _("No entry contains “{words}”. Try one word, or a letter as it is in a formula.", words=words)
     )
     for section, lines in groups:
         st.header(section.title, anchor=False)
         (_dense if section.dense else _lines)(lines[:MOST])
         if len(lines) > MOST:
-            st.caption(f"And {len(lines) - MOST} more: add a word to the search.")
+            st.caption(_("And {n} more: add a word to the search.", n=len(lines) - MOST))
 
 
 def _section(section: Section, lines: tuple[Line, ...]) -> None:
@@ -131,4 +133,4 @@ def _lines(lines: tuple[Line, ...]) -> None:
                         else literal(line.says)
                     )
                     if line.near:
-                        links.page_link(line.near, f"Nearest page: {titles[line.near]}")
+                        links.page_link(line.near, _("Nearest page: {title}", title=titles[line.near]))

@@ -10,6 +10,7 @@ from core.glossary import Term
 from viz.course.equations import EQUATIONS, Equation, Sign
 from viz.course.kit import equation_view as equations
 from viz.course.pages.names import mentioned
+from viz.languages import _
 from viz.shell import pages
 
 EXPLAINED = ("surprisal", "cross_entropy", "perplexity", "bits_per_byte", "temperature")
@@ -57,58 +58,70 @@ def sections() -> tuple[Section, ...]:
     return (
         Section(
             "letters",
-            "One letter, several meanings",
-            "When a formula looks wrong, see which meaning the letter has in that source.",
+            _("One letter, several meanings"),
+            _("When a formula looks wrong, see which meaning the letter has in that source."),
             _letters(),
         ),
         Section(
             "symbols",
-            "Symbols of the sources",
-            "The symbols in the equations of the course, with the shape of each as a column and as a row.",
+            _("Symbols of the sources"),
+            _("The symbols in the equations of the course, with the shape of each as a column and as a row."),
             _symbols(),
             dense=True,
         ),
         Section(
             "bridges",
-            "Columns or rows",
-            "The slides and the survey write one word in one column, PyTorch in one row. Both compute the same numbers.",
+            _("Columns or rows"),
+            _(
+                "The slides and the survey write one word in one column, PyTorch in one row. Both compute the same numbers."
+            ),
             _bridges(),
         ),
         Section(
             "tensors",
-            "Tensors",
-            "A path ends with one of these: decoder.layer.2.cross_attn.pattern. The lines on self_attn hold for cross_attn, too; its keys and values come from the encoder.",
+            _("Tensors"),
+            _(
+                "A path ends with one of these: decoder.layer.2.cross_attn.pattern. The lines on self_attn hold for cross_attn, too; its keys and values come from the encoder."
+            ),
             _terms(glossary.LEAVES),
         ),
-        Section("axes", "Axes", "What is counted along each side of a tensor.", _terms(glossary.AXES)),
+        Section("axes", _("Axes"), _("What is counted along each side of a tensor."), _terms(glossary.AXES)),
         Section(
             "methods",
-            "Measures and methods",
-            "What is computed of a model's numbers, and what is done to a model to see what a part is for.",
+            _("Measures and methods"),
+            _(
+                "What is computed of a model's numbers, and what is done to a model to see what a part is for."
+            ),
             _entries(glossary.METHODS),
         ),
         Section(
             "named",
-            "Models and methods that the sources only name",
-            "The sources mention these and do not explain them. One line each, and the page of the atlas that is nearest.",
+            _("Models and methods that the sources only name"),
+            _(
+                "The sources mention these and do not explain them. One line each, and the page of the atlas that is nearest."
+            ),
             _mentioned_names(mentioned.NAMED),
         ),
         Section(
             "later",
-            "After the sources",
-            "What leads from GPT-3 to the assistants of today. One line each, and the page of the atlas that is nearest.",
+            _("After the sources"),
+            _(
+                "What leads from GPT-3 to the assistants of today. One line each, and the page of the atlas that is nearest."
+            ),
             _mentioned_names(mentioned.LATER),
         ),
         Section(
             "tasks",
-            "Attend and do something",
-            "Seven tasks, one mechanism: the query changes, keys and values are parts of the picture or of the sound.",
+            _("Attend and do something"),
+            _(
+                "Seven tasks, one mechanism: the query changes, keys and values are parts of the picture or of the sound."
+            ),
             _tasks(),
         ),
         Section(
             "equations",
-            "Equations",
-            "Every equation of the course, and where it stands.",
+            _("Equations"),
+            _("Every equation of the course, and where it stands."),
             _equations(),
             dense=True,
         ),
@@ -132,9 +145,9 @@ def _symbols() -> tuple[Line, ...]:
         Line(
             name,
             f"{sign.word}. {sign.sentence}",
-            _shape(sign)
-            + f" · in: {used[0].title}"
-            + (f" and {len(used) - 1} more" if len(used) > 1 else ""),
+            _("{shape} · in: {title} and {n} more", shape=_shape(sign), title=used[0].title, n=len(used) - 1)
+            if len(used) > 1
+            else _("{shape} · in: {title}", shape=_shape(sign), title=used[0].title),
             latex(name),
         )
         for (name, sign), used in ordered
@@ -142,7 +155,11 @@ def _symbols() -> tuple[Line, ...]:
 
 
 def _shape(sign: Sign) -> str:
-    return sign.columns if sign.columns == sign.rows else f"{sign.columns} as a column, {sign.rows} as a row"
+    return (
+        sign.columns
+        if sign.columns == sign.rows
+        else _("{columns} as a column, {rows} as a row", columns=sign.columns, rows=sign.rows)
+    )
 
 
 def latex(name: str) -> str:
@@ -151,7 +168,7 @@ def latex(name: str) -> str:
     >>> latex("htilde_t"), latex("alpha_t,i"), latex("W_enc"), latex("Z''_t")
     ('\\tilde{h}_{t}', '\\alpha_{t,i}', 'W_{\\mathrm{enc}}', "Z''_{t}")
     """
-    base, _, index = name.partition("_")
+    base, _mark, index = name.partition("_")
     for ending, accent in {
         "bar": "bar",
         "tilde": "tilde",
@@ -170,7 +187,11 @@ def latex(name: str) -> str:
 
 def _bridges() -> tuple[Line, ...]:
     return tuple(
-        Line(row.thing, f"Columns: {row.columns}. Rows: {row.rows}.", f"Bridge: {row.bridge}")
+        Line(
+            row.thing,
+            _("Columns: {columns}. Rows: {rows}.", columns=row.columns, rows=row.rows),
+            _("Bridge: {text}", text=row.bridge),
+        )
         for row in mentioned.BRIDGES
     )
 
@@ -204,7 +225,17 @@ def _mentioned_names(rows: tuple[mentioned.MentionedName, ...]) -> tuple[Line, .
 
 def _tasks() -> tuple[Line, ...]:
     return tuple(
-        Line(task.name, f"{task.does} Query: {task.query}. Key: {task.key}. Value: {task.value}.", task.paper)
+        Line(
+            task.name,
+            _(
+                "{does} Query: {query}. Key: {key}. Value: {value}.",
+                does=task.does,
+                query=task.query,
+                key=task.key,
+                value=task.value,
+            ),
+            task.paper,
+        )
         for task in mentioned.TASKS
     )
 
