@@ -26,9 +26,10 @@ OF_CORE = (
     "core/data/corpora.py",
     "core/analysis/heads/habits.py",
     "core/analysis/heads/evidence.py",
+    "core/edits/describe.py",
     "core/training/toy/toy_tasks.py",
 )
-"""Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, small tasks."""
+"""Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, sentences about edits, small tasks."""
 TABLES_OF_DATA = ("viz/course/shared/prompts.toml",)
 """Data with words that pages show, in its lines title, says and head."""
 HABITS = ("HABIT_NAMES", "TESTS")

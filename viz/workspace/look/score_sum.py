@@ -67,7 +67,7 @@ def _parts(run: Run, place: HeadRef, query: int, key: int) -> None:
             "{:.2f}",
             title=_("query part × key part"),
             highlighted=labels[:-1],
-            row=30,
+            row=44,
         ),
         "look.why.bars",
         _(

@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.edits import Forbid, ForceCell
 from viz.labels import literal
+from viz.languages import _
 from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.what_if import edits
 from viz.workspace.what_if.data import Change
@@ -26,29 +27,35 @@ def offer(
     where = change.before.model.spec.kind(head_ref.kind).path(head_ref.layer, "allowed")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.cell"):
         if cell is None:
-            st.text("Choose a cell of the first picture.")
+            st.text(_("Choose a cell of the first picture."))
             return
         query, key = cell
         st.markdown(
-            f"The chosen cell: **{literal(queries[query])}** attends to **{literal(keys[key])}**.",
+            _(
+                "The chosen cell: **{query}** attends to **{key}**.",
+                query=literal(queries[query]),
+                key=literal(keys[key]),
+            ),
             width="content",
         )
         shut = not bool(mask[cell])
         st.button(
-            "Mask it",
+            _("Mask it"),
             key="what_if.forbid",
             icon=":material/block:",
             disabled=shut,
             on_click=partial(edits.add, change, Forbid(where, query, key, head_ref.head)),
-            help="This cell is masked anyway"
+            help=_("This cell is masked anyway")
             if shut
-            else "This head may not look there; its row is shared out over the others",
+            else _("This head may not look there; its row is shared out over the others"),
         )
         st.button(
-            "Force it",
+            _("Force it"),
             key="what_if.force",
             icon=":material/push_pin:",
             disabled=shut,
             on_click=partial(edits.add, change, ForceCell(where, query, key, head_ref.head)),
-            help="This cell is masked anyway" if shut else "This row of this head gives everything to it",
+            help=_("This cell is masked anyway")
+            if shut
+            else _("This row of this head gives everything to it"),
         )

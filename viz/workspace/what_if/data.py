@@ -27,6 +27,7 @@ from core.models import ENTERS, LEAVES, Kind
 from core.run import Run
 from core.trace import Edit
 from viz.instruments.picture import patches
+from viz.languages import _, mark
 from viz.shell.selection import Selection
 from viz.widgets import engine_client
 from viz.widgets.pins import View
@@ -35,7 +36,7 @@ from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.toy_models import own_texts
 
 KEEP = ("*.pattern", ENTERS, LEAVES)
-OVER, LINES, DRAWINGS = "our sentences", "lines of its task", "our drawings"
+OVER, LINES, DRAWINGS = mark("our sentences"), mark("lines of its task"), mark("our drawings")
 """The texts of the mean of a head: the sentences on which heads are measured; of a model that reads none, lines of its own task, or doodles."""
 FEW = 8
 """So many heads are tried: the one that is missed most is among them nearly always, and each more costs a row of a forward."""
@@ -103,7 +104,7 @@ def translated(before: Run, edits: Sequence[Edit]) -> str | None:
     model, text = before.model, text_of(before)
 
     def write() -> str:
-        *_, last = decode(
+        *_earlier, last = decode(
             model,
             text,
             Greedy(),
@@ -148,18 +149,18 @@ def _numbers(before: Run, name: str, where: str, index: int, source: str) -> Ten
     kind, layer = _layer_at(model, where)
     if not 0 <= index < model.config.n_heads:
         raise InputError(
-            f"There is no head {index} in {model.name}.",
-            f"It has {model.config.n_heads} a layer, counted from 0.",
-            "Choose one of them.",
+            _("There is no head {head} in {model}.", head=index, model=model.name),
+            _("It has {n} a layer, counted from 0.", n=model.config.n_heads),
+            _("Choose one of them."),
         )
     if name == "mean" and source == over(model):
         return torch.tensor(means(model, kind.name)[layer, index])
     if name == "patch":
         return torch.tensor(model_run.rerun(before, (where,), text=source).trace[where][index])
     raise InputError(
-        f"No numbers for '{source}' are known here.",
-        f"A mean is taken over {over(model)}.",
-        "Choose the change on the page.",
+        _("No numbers for '{source}' are known here.", source=source),
+        _("A mean is taken over {texts}.", texts=_(over(model))),
+        _("Choose the change on the page."),
     )
 
 
@@ -167,9 +168,9 @@ def _blank(model: Model, word: str) -> Tensor:
     """Return the numbers of a patch that is painted over. Raises InputError for anything else in its place."""
     if word != BLANK:
         raise InputError(
-            f"“{word}” cannot stand in the place of a patch.",
-            "A patch can be painted over with the ground.",
-            "Choose the change on the page, or draw another doodle.",
+            _("“{word}” cannot stand in the place of a patch.", word=word),
+            _("A patch can be painted over with the ground."),
+            _("Choose the change on the page, or draw another doodle."),
         )
     return model.network.blank()
 
@@ -180,9 +181,9 @@ def _layer_at(model: Model, where: str) -> tuple[Kind, int]:
             if kind.path(layer, "heads") == where:
                 return kind, layer
     raise InputError(
-        f"{model.name} has no heads at '{where}'.",
-        "A mean or a patch belongs to one layer of the model it was made for.",
-        "Choose it on the page.",
+        _("{model} has no heads at '{where}'.", model=model.name, where=where),
+        _("A mean or a patch belongs to one layer of the model it was made for."),
+        _("Choose it on the page."),
     )
 
 
@@ -192,9 +193,9 @@ def word_id(model: Model, word: str) -> int:
     ids = min((reader.encode(word).ids for reader in readers), key=len)
     if len(ids) != 1:
         raise InputError(
-            f"“{word.strip()}” is {len(ids)} tokens for {model.name}.",
-            "A word can be replaced by one token.",
-            "Try a more common word, or change the sentence.",
+            _("“{word}” is {n} tokens for {model}.", word=word.strip(), n=len(ids), model=model.name),
+            _("A word can be replaced by one token."),
+            _("Try a more common word, or change the sentence."),
         )
     return ids[0]
 

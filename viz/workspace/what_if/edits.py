@@ -16,6 +16,7 @@ from core.run import Run, TokenSequence
 from core.trace import Edit
 from viz.instruments.picture import patches
 from viz.labels import literal, visible
+from viz.languages import _, mark
 from viz.shell import state
 from viz.widgets import doodle, page_parts
 from viz.workspace.shared.head_ref import HeadRef
@@ -23,7 +24,10 @@ from viz.workspace.shared.what_if_link import EDITS, NONE
 from viz.workspace.what_if import data
 from viz.workspace.what_if.data import Change
 
-MODES = {"on": "As it is", "zero": "Zero-ablate", "mean": "Mean-ablate", "half": "Half", "double": "Double"}
+MODES = {
+    **{"on": mark("As it is"), "zero": mark("Zero-ablate"), "mean": mark("Mean-ablate")},
+    **{"half": mark("Half"), "double": mark("Double")},
+}
 FACTORS = {"half": 0.5, "double": 2.0}
 
 
@@ -47,12 +51,15 @@ def chips(change: Change) -> None:
                 literal(edit_in_words(edit, change.before)),
                 key=f"what_if.chip.{number}",
                 icon=":material/close:",
-                help="Take this change back",
+                help=_("Take this change back"),
                 on_click=partial(store, rest, change.place),
             )
         if not change.edits:
-            also = ", or a patch and paint it over" if patches.reads_patches(change.before.model) else ""
-            st.text(f"Nothing is changed. Choose a head below and ablate it{also}.")
+            st.text(
+                _("Nothing is changed. Choose a head below and ablate it, or a patch and paint it over.")
+                if patches.reads_patches(change.before.model)
+                else _("Nothing is changed. Choose a head below and ablate it.")
+            )
 
 
 def changes_in_words(change: Change) -> str:
@@ -63,17 +70,18 @@ def changes_in_words(change: Change) -> str:
 def edit_in_words(edit: Edit, run: Run) -> str:
     """Return the edit in words, with the words of this text; another drawing by its name."""
     if isinstance(edit, PatchHead) and patches.reads_patches(run.model):
-        known = {text: f"our {name}" for name, text in doodle.samples().items()}
-        edit = replace(edit, recipe=tuple(known.get(str(text), "another drawing") for text in edit.recipe))
+        known = {text: _("our {name}", name=name) for name, text in doodle.samples().items()}
+        other = _("another drawing")
+        edit = replace(edit, recipe=tuple(known.get(str(text), other) for text in edit.recipe))
     sides = {"target": run.side, "source": run.source or run.side}
     for kind in run.model.spec.kinds_of(run.model.config):
         if f"{kind.stack}." in edit.where and kind.leaf in edit.where:
             rows = sides[kind.queries].next_tokens() if kind.name == "cross" else sides[kind.queries]
-            return describe(edit, names(run, rows), names(run, sides[kind.keys]))
+            return describe(edit, names(run, rows), names(run, sides[kind.keys]), _)
     side = sides["source"] if edit.where.startswith("encoder") else sides["target"]
     if isinstance(edit, ReplaceToken) and edit.token == BLANK and patches.reads_patches(run.model):
-        return f"{names(run, side)[edit.position].capitalize()} painted over"
-    return describe(edit, names(run, side))
+        return _("{patch} painted over", patch=names(run, side)[edit.position].capitalize())
+    return describe(edit, names(run, side), None, _)
 
 
 def mode(change: Change) -> str:
@@ -91,9 +99,9 @@ def switch(change: Change) -> None:
     key = f"what_if.mode:{change.place.kind}.{change.place}"
     now = state.seed_widget(key, mode(change))
     st.segmented_control(
-        f"Output of {change.place}",
+        _("Output of {head}", head=change.place),
         list(MODES),
-        format_func=MODES.__getitem__,
+        format_func=lambda name: _(MODES[name]),
         key=key,
         default=now,
         required=True,
@@ -123,14 +131,16 @@ def edit_of(mode: str | None, change: Change) -> Edit | None:
 
 def tag(change: Change, layer: int, head: int) -> str:
     """Return the change of some head of the kind in view, in a word; "" where there is none."""
-    words: dict[type[Any], str] = {ZeroHead: "off", MeanHead: "mean"}
+    words: dict[type[Any], str] = {ZeroHead: _("off"), MeanHead: _("mean")}
     for edit in change.edits:
         if (
             isinstance(edit, data.HEADS)
             and edit.where == change.kind.path(layer, "heads")
             and edit.head == head
         ):
-            return words.get(type(edit), f"× {edit.factor:g}" if isinstance(edit, ScaleHead) else "patched")
+            return words.get(
+                type(edit), f"× {edit.factor:g}" if isinstance(edit, ScaleHead) else _("patched")
+            )
     return ""
 
 

@@ -10,6 +10,7 @@ from core.analysis.residual.delta import PredictionChange
 from core.analysis.task_outputs import activation_of
 from core.edits.serialize import to_text
 from viz.labels import distinct, visible
+from viz.languages import _, mark
 from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.widgets.export import Labelled
@@ -20,11 +21,17 @@ from viz.workspace.what_if.data import Change
 from viz.workspace.what_if.views import AttentionChanges
 
 EQUATION = r"\mathrm{out} = b + \sum_{i=1}^{h} z_i W^O_i, \qquad z_i \to 0 \;\;\text{(zero-ablate)}, \quad z_i \to \bar z_i \;\;\text{(mean-ablate)}"
-LOOKING = (
+LOOKING = mark(
     "A model is run twice on the same input; the second time one value on the way is changed, and everything after it is computed from the changed value. "
     "Nothing is trained again, and the model itself is not touched. *Zero-ablate* sets a head's output to zero. That can mislead: later layers have learned to read a stream to which this head always adds something. *Mean-ablate* sets it to its mean over our sentences instead (for a model of letters, over lines of its own task; for a model of pictures, over our drawings), so only its contribution that is special to this text is removed. "
     "If both ablations agree, the head matters here; if only zero-ablation hurts, the model needs the head's constant part. An ablated head still attends as before: only its output is replaced. A 0 in the pictures is exact, not one bit moved; layers before the change always have it, "
     "and in a model that reads from left to right so has everything to the left."
+)
+FIRST_ROW = mark(
+    "In the first row {head} adds a vector of length {written:.2f} to a stream of length {stream:.2f}: one of {n} heads of its layer."
+)
+LAST_ROW = mark(
+    "In the last row {head} adds a vector of length {written:.2f} to a stream of length {stream:.2f}: one of {n} heads of its layer."
 )
 CODE = """import core
 import numpy as np
@@ -59,7 +66,7 @@ def show(
             page_parts.summary(_sizes(change))
     with page_parts.fold(page_parts.LOOKING, "what_if.looking") as fold:
         if fold.open:
-            st.markdown(LOOKING)
+            st.markdown(_(LOOKING))
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: _table(prediction, changes), "what_if")
     target = f", target={change.before.target_text!r}" if change.before.source is not None else ""
@@ -88,7 +95,13 @@ def _sizes(change: Change) -> str:
     row = change.position if change.before.model.whole_input else -1
     written = np.linalg.norm(run.trace[path][place.head, row] @ part.T)
     stream = np.linalg.norm(run.trace[entering][row])
-    return f"In the {'first' if row == 0 else 'last'} row {place} adds a vector of length {written:.2f} to a stream of length {stream:.2f}: one of {config.n_heads} heads of its layer."
+    return _(
+        FIRST_ROW if row == 0 else LAST_ROW,
+        head=place,
+        written=float(written),
+        stream=float(stream),
+        n=config.n_heads,
+    )
 
 
 def _table(prediction: PredictionChange | None, changes: AttentionChanges) -> pd.DataFrame:
@@ -111,7 +124,7 @@ def _table(prediction: PredictionChange | None, changes: AttentionChanges) -> pd
         for kind, table in changes.heads.items()
         for i, j in np.ndindex(table.shape)
     ]
-    return pd.DataFrame([*said, *heads], columns=["what", "before", "after", "change"])
+    return pd.DataFrame([*said, *heads], columns=[_("what"), _("before"), _("after"), _("change")])
 
 
 def _arrays(change: Change, changes: AttentionChanges, head_ref: HeadRef) -> dict[str, np.ndarray | Labelled]:

@@ -23,6 +23,7 @@ from core.layers.score_terms import scale, steps
 from core.run import TokenSequence
 from core.trace import Edit
 from viz.instruments.picture import patches
+from viz.languages import _, mark
 from viz.shell import notices
 from viz.widgets import doodle
 from viz.workspace.shared import model_run
@@ -31,33 +32,35 @@ from viz.workspace.what_if.data import Change
 
 KEY = "what_if.more"
 SEEING = {
-    "places": "Positions of patches",
-    "drop": "Hide a patch from attention",
-    "word": "Paint a patch over",
-    "patch": "Patch from another drawing",
+    "places": mark("Positions of patches"),
+    "drop": mark("Hide a patch from attention"),
+    "word": mark("Paint a patch over"),
+    "patch": mark("Patch from another drawing"),
 }
 """The names of some changes where a picture is read."""
 CHANGES = {
-    "even": "Uniform attention",
-    "temperature": "Softmax temperature",
-    "scale": "No 1/√d",
-    "places": "Positions of words",
-    "drop": "Drop a word",
-    "word": "Replace a word",
-    "patch": "Patch from another sentence",
+    "even": mark("Uniform attention"),
+    "temperature": mark("Softmax temperature"),
+    "scale": mark("No 1/√d"),
+    "places": mark("Positions of words"),
+    "drop": mark("Drop a word"),
+    "word": mark("Replace a word"),
+    "patch": mark("Patch from another sentence"),
 }
 
 
 def menu(change: Change) -> None:
     """Draw a popover: the kind of change, the one or two controls it needs, and a button."""
     box = st.popover(
-        "Change something else", icon=":material/tune:", type="tertiary", key=KEY, on_change="rerun"
+        _("Change something else"), icon=":material/tune:", type="tertiary", key=KEY, on_change="rerun"
     )
     if not box.open:
         return
     with box:
         called = CHANGES | (SEEING if patches.reads_patches(change.before.model) else {})
-        what = st.selectbox("What", list(called), format_func=called.__getitem__, key=f"{KEY}.what")
+        what = st.selectbox(
+            _("What"), list(called), format_func=lambda name: _(called[name]), key=f"{KEY}.what"
+        )
         CONTROLS[what](change)
 
 
@@ -74,11 +77,11 @@ def _scope(change: Change, leaf: str) -> tuple[str, int | None]:
     """Return the choice of this head, its layer, or every layer of the kind: path and head."""
     options = {
         "head": str(change.place),
-        "layer": f"All heads of layer {change.place.layer}",
-        "all": "All layers",
+        "layer": _("All heads of layer {layer}", layer=change.place.layer),
+        "all": _("All layers"),
     }
     chosen = st.segmented_control(
-        "Where",
+        _("Where"),
         list(options),
         format_func=options.__getitem__,
         default="head",
@@ -92,21 +95,21 @@ def _scope(change: Change, leaf: str) -> tuple[str, int | None]:
 
 def _even(change: Change) -> None:
     where, head = _scope(change, "scores")
-    _button("Make it uniform", change, Uniform(where, head))
+    _button(_("Make it uniform"), change, Uniform(where, head))
 
 
 def _temperature(change: Change) -> None:
     degrees = st.slider(
-        "Scores are divided by",
+        _("Scores are divided by"),
         0.1,
         5.0,
         2.0,
         0.1,
         key=f"{KEY}.degrees",
-        help="Below 1 rows grow sharper, above 1 closer to uniform.",
+        help=_("Below 1 rows grow sharper, above 1 closer to uniform."),
     )
     where, head = _scope(change, "scores")
-    _button("Set the temperature", change, Temperature(where, degrees, head))
+    _button(_("Set the temperature"), change, Temperature(where, degrees, head))
 
 
 def _scale(change: Change) -> None:
@@ -114,15 +117,19 @@ def _scale(change: Change) -> None:
     terms = change.kind.terms(change.before.model.network, change.place.layer)
     if steps(terms)[1:] != [scale(width, width)]:
         st.caption(
-            "Scores of this model are not simply queries times keys divided by √d: there is no 1/√d to leave out."
+            _(
+                "Scores of this model are not simply queries times keys divided by √d: there is no 1/√d to leave out."
+            )
         )
         return
     st.caption(
-        "Scores are queries times keys, divided by √d. Without the division they are larger and rows grow sharper."
+        _(
+            "Scores are queries times keys, divided by √d. Without the division they are larger and rows grow sharper."
+        )
     )
     kind = change.kind
     _button(
-        "Leave 1/√d out",
+        _("Leave 1/√d out"),
         change,
         NoScale(f"{kind.stack}.*.{kind.leaf}.scores", width),
     )
@@ -141,25 +148,27 @@ def _places(change: Change) -> None:
     where = f"{prefix}embed.position"
     if not change.before.trace.has_visited(where):
         st.caption(
-            "This model adds no vectors of positions to its tokens: there are none to take away or to swap."
+            _(
+                "This model adds no vectors of positions to its tokens: there are none to take away or to swap."
+            )
         )
         return
     how = st.segmented_control(
-        "Positions",
+        _("Positions"),
         ["none", "swap"],
-        format_func={"none": "Take all away", "swap": "Swap two"}.__getitem__,
+        format_func={"none": _("Take all away"), "swap": _("Swap two")}.__getitem__,
         default="none",
         required=True,
         key=f"{KEY}.places",
     )
     if how == "none":
-        _button("Take them away", change, NoPositions(where))
+        _button(_("Take them away"), change, NoPositions(where))
         return
     one, other = (
-        _token(change, side, "This one", "one", 0),
-        _token(change, side, "and this one", "other", min(1, side.n_real - 1)),
+        _token(change, side, _("This one"), "one", 0),
+        _token(change, side, _("and this one"), "other", min(1, side.n_real - 1)),
     )
-    _button("Swap them", change, SwapPositions(where, one, other))
+    _button(_("Swap them"), change, SwapPositions(where, one, other))
 
 
 def _token(change: Change, side: TokenSequence, label: str, name: str, start: int) -> int:
@@ -178,30 +187,33 @@ def _token(change: Change, side: TokenSequence, label: str, name: str, start: in
 
 def _drop(change: Change) -> None:
     side, prefix = _side(change)
-    place = _token(change, side, "Nobody may look at", "drop", max(side.n_real - 2, 0))
+    place = _token(change, side, _("Nobody may look at"), "drop", max(side.n_real - 2, 0))
     across = (
         "encoder.*.allowed|*.cross_attn.allowed" if prefix == "encoder." else f"{prefix}*self_attn.allowed"
     )
-    _button("Drop it", change, DropToken(across, place))
+    _button(_("Drop it"), change, DropToken(across, place))
 
 
 def _word(change: Change) -> None:
     side, prefix = _side(change)
     picture = patches.reads_patches(change.before.model)
-    label = "Paint over" if picture else "Put in the place of"
+    label = _("Paint over") if picture else _("Put in the place of")
     place = _token(change, side, label, "place", max(side.n_real - 2, 0))
     if picture:
         if place >= patches.first(change.before.model):
-            _button("Paint it over", change, patch_occlusion(change.before.model, place))
+            _button(_("Paint it over"), change, patch_occlusion(change.before.model, place))
         else:
             st.text(
-                f"The {patches.patch_names(side.tokens)[place]} is no part of the picture: choose a patch."
+                _(
+                    "The {token} is no part of the picture: choose a patch.",
+                    token=patches.patch_names(side.tokens)[place],
+                )
             )
         return
-    typed = st.text_input("this word", key=f"{KEY}.word", placeholder="one common word").strip()
+    typed = st.text_input(_("this word"), key=f"{KEY}.word", placeholder=_("one common word")).strip()
     token = f" {typed}" if side.tokens[place].startswith(" ") else typed
     if typed and _fits(lambda: data.word_id(change.before.model, token)):
-        _button("Replace it", change, ReplaceToken(f"{prefix}embed.token", place, token, None))  # pyright: ignore[reportArgumentType]
+        _button(_("Replace it"), change, ReplaceToken(f"{prefix}embed.token", place, token, None))  # pyright: ignore[reportArgumentType]
 
 
 def _patch(change: Change) -> None:
@@ -209,19 +221,25 @@ def _patch(change: Change) -> None:
         _patch_drawing(change)
         return
     n = (change.before.source or change.before.side).n_real
-    st.caption(f"{change.place} then has the output that it had for another sentence of {n} tokens.")
-    typed = st.text_input("The other sentence", data.text_of(change.before), key=f"{KEY}.patch")
+    st.caption(
+        _(
+            "{head} then has the output that it had for another sentence of {n} tokens.",
+            head=change.place,
+            n=n,
+        )
+    )
+    typed = st.text_input(_("The other sentence"), data.text_of(change.before), key=f"{KEY}.patch")
     patch = PatchHead(change.path("heads"), change.place.head, None, (typed,))  # pyright: ignore[reportArgumentType]
     if typed.strip() and _fits(lambda: _as_long(change, typed)):
-        _button("Take it from there", change, patch)
+        _button(_("Take it from there"), change, patch)
 
 
 def _patch_drawing(change: Change) -> None:
-    st.caption(f"{change.place} then has the output that it had for another drawing.")
-    name = st.selectbox("The other drawing", list(doodle.samples()), key=f"{KEY}.drawing")
+    st.caption(_("{head} then has the output that it had for another drawing.", head=change.place))
+    name = st.selectbox(_("The other drawing"), list(doodle.samples()), key=f"{KEY}.drawing")
     text = doodle.samples()[name]
     patch = PatchHead(change.path("heads"), change.place.head, None, (text,))  # pyright: ignore[reportArgumentType]
-    _button("Take it from there", change, patch)
+    _button(_("Take it from there"), change, patch)
 
 
 def _as_long(change: Change, typed: str) -> None:
@@ -229,9 +247,9 @@ def _as_long(change: Change, typed: str) -> None:
     here, there = ((run.source or run.side).n_real for run in (change.before, other))
     if here != there:
         raise InputError(
-            f"It has {there} tokens, this one {here}.",
-            "A patch goes row by row.",
-            "Exchange words for words of as many tokens.",
+            _("It has {there} tokens, this one {here}.", there=there, here=here),
+            _("A patch goes row by row."),
+            _("Exchange words for words of as many tokens."),
         )
 
 

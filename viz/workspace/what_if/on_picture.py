@@ -15,6 +15,7 @@ from core.trace import Edit
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import head_name, percent
+from viz.languages import _, mark
 from viz.widgets import controls
 from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.what_if import cells, edits
@@ -37,11 +38,11 @@ def show(change: Change, head_ref: HeadRef) -> None:
     left, middle, right = st.columns(3, gap="medium")
     origin.tell_run(change.before, kind, *place)
     with left:
-        title = f"{head_name(*place)} before"
+        title = _("{head} before", head=head_name(*place))
         key = f"what_if.patches.{kind}"
         query = (
             patches.on_patches(
-                change.before, a, key=key, title=title, hint="choose a patch", limit=limit, **shared
+                change.before, a, key=key, title=title, hint=_("choose a patch"), limit=limit, **shared
             )
             .show()
             .query
@@ -50,7 +51,7 @@ def show(change: Change, head_ref: HeadRef) -> None:
     origin.tell_run(change.after, kind, *place, changed=edits.changes_in_words(change))
     shared |= {"selected": query, "painted": painted(change)}
     with middle:
-        title = f"{head_name(*place)} after"
+        title = _("{head} after", head=head_name(*place))
         patches.on_patches(
             change.after, b, key=f"what_if.patches.after.{kind}", title=title, limit=limit, **shared
         ).show()
@@ -59,7 +60,7 @@ def show(change: Change, head_ref: HeadRef) -> None:
             change.after,
             b - a,
             key=f"what_if.patches.minus.{kind}",
-            title="after minus before",
+            title=_("after minus before"),
             scale="difference",
             **shared,
         ).show()
@@ -67,7 +68,7 @@ def show(change: Change, head_ref: HeadRef) -> None:
     names = patches.patch_names(before.keys)
     order = [int(at) for at in np.argsort(-np.where(mask[query], a[query], -1), kind="stable")]
     chosen = controls.select(
-        f"What {names[query]} attends to in {head_name(*place)}",
+        _("What {patch} attends to in {head}", patch=names[query], head=head_name(*place)),
         order,
         f"what_if.key.{query}",
         order[0],
@@ -85,24 +86,25 @@ def _patch(change: Change, head_ref: HeadRef, place: int) -> None:
     """Draw the changes of the chosen patch."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.patch"):
         if place < patches.first(change.before.model):
-            st.text("Choose a patch of the first picture to take it away.")
+            st.text(_("Choose a patch of the first picture to take it away."))
             return
         st.markdown(
-            f"The chosen patch: **{patches.patch_names(change.before.tokens)[place]}**.", width="content"
+            _("The chosen patch: **{patch}**.", patch=patches.patch_names(change.before.tokens)[place]),
+            width="content",
         )
         model = change.before.model
         for words, icon, edit, tip in (
             (
-                "Paint it over",
+                mark("Paint it over"),
                 ":material/format_paint:",
                 patch_occlusion(model, place),
-                "Its pixels are made black, as the ground",
+                mark("Its pixels are made black, as the ground"),
             ),
             (
-                "Hide it from attention",
+                mark("Hide it from attention"),
                 ":material/visibility_off:",
                 key_mask(model, head_ref.kind, place),
-                "It stays in its place, and nothing may look at it any more, in any layer",
+                mark("It stays in its place, and nothing may look at it any more, in any layer"),
             ),
         ):
             _button(change, words, icon, edit, tip)
@@ -111,10 +113,10 @@ def _patch(change: Change, head_ref: HeadRef, place: int) -> None:
 def _button(change: Change, words: str, icon: str, edit: Edit, tip: str) -> None:
     made = edit in change.edits
     st.button(
-        words,
+        _(words),
         key=f"what_if.{words}",
         icon=icon,
         disabled=made,
         on_click=partial(edits.add, change, edit),
-        help="This is done already: take it back above" if made else tip,
+        help=_("This is done already: take it back above") if made else _(tip),
     )

@@ -15,6 +15,7 @@ from viz.instruments import clicked_head, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import head_name, percent, visible
+from viz.languages import _, mark
 from viz.memo import remembered
 from viz.number_text import signed
 from viz.shell import state
@@ -28,8 +29,12 @@ from viz.workspace.what_if.data import Change, offers_rows
 
 GROUP, SEEN = "what_if", "what_if.seen"
 INSIDE_VIEW = "what_if.inside"
-INSIDE = {"heads": "What changed in heads and words", "before": "A head before and after"}
-SHORT = {"self": "reads", "causal": "so far", "cross": "across", "decoder": "fills in"}
+INSIDE = {"heads": mark("What changed in heads and words"), "before": mark("A head before and after")}
+SEEING = INSIDE | {"heads": mark("What changed in heads and patches")}
+SHORT = {
+    **{"self": mark("reads"), "causal": mark("so far")},
+    **{"cross": mark("across"), "decoder": mark("fills in")},
+}
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,11 @@ def heads_grid(change: Change) -> None:
     """Draw every head of the kind in view; a click chooses one. The change of a head is named under its tile."""
     if len(change.before.kinds) > 1:
         controls.segmented(
-            "Which attention", change.before.kinds, "kind", change.place.kind, lambda kind: KINDS[kind]
+            _("Which attention"),
+            change.before.kinds,
+            "kind",
+            change.place.kind,
+            lambda kind: _(KINDS[kind]),
         )
     attention = remembered(
         change.before, ("grid", change.place.kind), lambda: change.before.attention(change.place.kind)
@@ -75,11 +84,13 @@ def heads_grid(change: Change) -> None:
     )
     layers, n_heads = attention.weights.shape[:2]
     named = patches.patch_names if patches.reads_patches(change.before.model) else list
-    kinds = [[edits.tag(change, i, j) or measured.label(i, j) for j in range(n_heads)] for i in range(layers)]
+    kinds = [
+        [edits.tag(change, i, j) or _(measured.label(i, j)) for j in range(n_heads)] for i in range(layers)
+    ]
     packet = grid_packet(
         attention.weights,
         kinds=kinds,
-        measures={"attention change, bits": measure_changes(change).heads[change.place.kind]},
+        measures={_("attention change, bits"): measure_changes(change).heads[change.place.kind]},
         allowed=attention.allowed[0, 0],
         group=GROUP,
         place=key,
@@ -96,7 +107,7 @@ def heads_grid(change: Change) -> None:
 
 
 def _open(change: Change) -> None:
-    at, _ = clicked_head(f"what_if.grid.{change.place.kind}")
+    at = clicked_head(f"what_if.grid.{change.place.kind}")[0]
     if at is not None:
         edits.store(change.edits, HeadRef(change.place.kind, *at))
 
@@ -105,26 +116,30 @@ def says(change: Change, prediction: PredictionChange | None) -> None:
     """Show what the model predicts before and after."""
     if prediction is None:
         st.text(
-            "Write [MASK] in the place of a word, and the page shows which word the model expects there before and after."
+            _(
+                "Write [MASK] in the place of a word, and the page shows which word the model expects there before and after."
+            )
         )
         return
     if change.row is not None and offers_rows(change.before, change.row):
         target_picker.row(change.before, "what_if")
     if change.before.target_text is not None:
         written = written_by(change.before.model)
-        st.markdown(f":gray[Its {written} before]")
+        st.markdown(f":gray[{_('Its {written} before', written=written)}]")
         st.text(change.before.target_text or "")
-        st.markdown(f":gray[Its {written} after, generated again]")
-        st.text(change.translation or "(nothing: it ends at once)")
-        st.markdown(f":gray[How probable each token of the first {written} is]")
+        st.markdown(f":gray[{_('Its {written} after, generated again', written=written)}]")
+        st.text(change.translation or _("(nothing: it ends at once)"))
+        st.markdown(f":gray[{_('How probable each token of the first {written} is', written=written)}]")
     words = [visible(word) for word in prediction.words]
     number = partial(signed, form=".3f") if prediction.score else percent
-    what = "Score" if prediction.score else "Probabilities"
-    table = pd.DataFrame({"before": prediction.before, "after": prediction.after}, words)
+    before, after = _("before"), _("after")
+    table = pd.DataFrame({before: prediction.before, after: prediction.after}, words)
     page_parts.show(
-        marks.bars(table, number, highlighted=["after"], row=62 if state.presenting() else 50),
+        marks.bars(table, number, highlighted=[after], row=62 if state.presenting() else 50),
         "what_if.says",
-        f"{what} before and after: " + ", ".join(words),
+        _("Score before and after: {words}", words=", ".join(words))
+        if prediction.score
+        else _("Probabilities before and after: {words}", words=", ".join(words)),
     )
 
 
@@ -144,11 +159,11 @@ def inside(change: Change) -> HeadRef:
     if always:
         on_picture.show(change, seen)
     drawn = controls.optional_pills(
-        "Inside the model",
+        _("Inside the model"),
         list(INSIDE)[: 1 if always else None],
         INSIDE_VIEW,
         "heads" if chosen else controls.NONE,
-        lambda name: INSIDE[name].replace("words", "patches") if picture else INSIDE[name],
+        lambda name: _((SEEING if picture else INSIDE)[name]),
     )
     if drawn == "heads":
         left, right = st.columns([2, 3], gap="large")
@@ -170,7 +185,9 @@ def _heads(changes: AttentionChanges, head_ref: HeadRef) -> HeadRef | None:
     """Draw how far every head's attention changed; return the head that was clicked."""
     rows = [(kind, layer) for kind, table in changes.heads.items() for layer in range(len(table))]
     names = [
-        f"layer {layer}" if len(changes.heads) == 1 else f"{SHORT[kind]}, layer {layer}"
+        _("layer {layer}", layer=layer)
+        if len(changes.heads) == 1
+        else _("{kind}, layer {layer}", kind=_(SHORT[kind]), layer=layer)
         for kind, layer in rows
     ]
     table = np.concatenate(list(changes.heads.values()))
@@ -179,11 +196,11 @@ def _heads(changes: AttentionChanges, head_ref: HeadRef) -> HeadRef | None:
         names,
         [f"H{head}" for head in range(table.shape[1])],
         key="what_if.heads",
-        axis=("layer", "head"),
+        axis=(_("layer"), _("head")),
         numbers=True,
         selected=(rows.index((head_ref.kind, head_ref.layer)), head_ref.head),
-        title="Change of attention per head (JS divergence, bits)",
-        hint="choose a head",
+        title=_("Change of attention per head (JS divergence, bits)"),
+        hint=_("choose a head"),
         height=300,
     )
     return None if picture.cell is None else HeadRef(*rows[picture.cell[0]], picture.cell[1])
@@ -193,11 +210,11 @@ def _stream(change: Change, changes: AttentionChanges) -> None:
     stream = changes.stream
     picture, title = (
         patches.reads_patches(change.before.model),
-        "Relative change of the residual stream, ‖Δx‖/‖x‖",
+        _("Relative change of the residual stream, ‖Δx‖/‖x‖"),
     )
     levels = [
-        "patches" if picture else "words",
-        *(f"after layer {layer}" for layer in range(len(stream) - 1)),
+        _("patches") if picture else _("words"),
+        *(_("after layer {layer}", layer=layer) for layer in range(len(stream) - 1)),
     ]
     if picture:
         shown = {"rows": levels, "form": "all", "limit": 1.0, "say": patches.SHIFTS, "title": title}
@@ -210,7 +227,7 @@ def _stream(change: Change, changes: AttentionChanges) -> None:
         levels,
         edits.labels(change.before, "source" if changes.side == "encoder" else "target"),
         key="what_if.stream",
-        axis=("level", "position"),
+        axis=(_("level"), _("position")),
         title=title,
         height=300,
         numbers=stream.shape[1] <= 12,
@@ -219,8 +236,8 @@ def _stream(change: Change, changes: AttentionChanges) -> None:
 
 def _head_to_look_at(change: Change, changes: AttentionChanges) -> HeadRef:
     """Return the head to look at: of the link, else the one that changed most, else the one in view."""
-    kind, _, rest = state.read(SEEN, "").partition(".")
-    layer, _, head = rest.partition(".")
+    kind, _dot, rest = state.read(SEEN, "").partition(".")
+    layer, _dot, head = rest.partition(".")
     if kind in changes.heads and layer.isdecimal() and head.isdecimal():
         shape = changes.heads[kind].shape
         if int(layer) < shape[0] and int(head) < shape[1]:
@@ -240,7 +257,9 @@ def _patterns(change: Change, head_ref: HeadRef) -> None:
         after.weights[place],
         before.allowed[head_ref.layer, min(head_ref.head, before.allowed.shape[1] - 1)],
     )
-    axis = ("written token", "source token") if crossing else ("token that looks", "token looked at")
+    axis = (
+        (_("written token"), _("source token")) if crossing else (_("token that looks"), _("token looked at"))
+    )
     options = {"allowed": mask, "group": GROUP, "height": 360, "axis": axis}
     views = st.columns(3, gap="medium")
     origin.tell_run(change.before, head_ref.kind, *place)
@@ -251,8 +270,8 @@ def _patterns(change: Change, head_ref: HeadRef) -> None:
             queries,
             keys,
             key=f"what_if.before.{head_ref.kind}",
-            title=f"{head_name(*place)} before",
-            hint="choose a cell",
+            title=_("{head} before", head=head_name(*place)),
+            hint=_("choose a cell"),
             selected=(row, int(a[row].argmax())),
             **options,
         ).cell
@@ -263,7 +282,7 @@ def _patterns(change: Change, head_ref: HeadRef) -> None:
             queries,
             keys,
             key=f"what_if.after.{head_ref.kind}",
-            title=f"{head_name(*place)} after",
+            title=_("{head} after", head=head_name(*place)),
             **options,
         )
     with views[2]:
@@ -274,7 +293,7 @@ def _patterns(change: Change, head_ref: HeadRef) -> None:
             key=f"what_if.minus.{head_ref.kind}",
             scale="difference",
             limit=1.0,
-            title="after minus before",
+            title=_("after minus before"),
             **options,
         )
     cells.offer(change, head_ref, cell, queries, keys, mask)

@@ -7,6 +7,7 @@ import numpy as np
 from core.analysis.residual.delta import PredictionChange
 from core.edits import MeanHead, ZeroHead
 from viz.labels import bare_token, changes, percent, visible
+from viz.languages import _, ngettext
 from viz.number_text import signed
 from viz.workspace.what_if.data import Change
 from viz.workspace.what_if.views import AttentionChanges
@@ -15,56 +16,85 @@ from viz.workspace.what_if.views import AttentionChanges
 def sentence(change: Change, prediction: PredictionChange | None, changes: AttentionChanges) -> str:
     """Return the effect of the changes on the model's output, and the head that changed most."""
     if not change.edits:
-        return "Nothing is changed: before and after are equal, number for number."
+        return _("Nothing is changed: before and after are equal, number for number.")
     return " ".join(filter(None, (_prediction_sentence(change, prediction), _inside(change, changes))))
 
 
 def _cause(change: Change) -> str:
     only = change.edits[0]
-    if len(change.edits) == 1 and isinstance(only, (ZeroHead, MeanHead)):
-        return (
-            f"Without {change.place}"
-            if only.where == change.path("heads") and only.head == change.place.head
-            else "With this head off"
-        )
-    return "With this change" if len(change.edits) == 1 else f"With these {len(change.edits)} changes"
+    if len(change.edits) > 1:
+        return _("With these {n} changes", n=len(change.edits))
+    if not isinstance(only, (ZeroHead, MeanHead)):
+        return _("With this change")
+    if only.where == change.path("heads") and only.head == change.place.head:
+        return _("Without {head}", head=change.place)
+    return _("With this head off")
 
 
 def _prediction_sentence(change: Change, prediction: PredictionChange | None) -> str:
     if prediction is None:
         return ""
-    model = change.before.model
-    if change.before.source is not None and model.main_output == "logits":
+    if change.before.source is not None and change.before.model.main_output == "logits":
         return _translated(change, prediction)
     was, now = prediction.first
     a, b = float(prediction.before[was]), float(prediction.after[was])
     if prediction.score:
-        return f"{_cause(change)} the score goes from {signed(a, '.3f')} to {signed(b, '.3f')}."
-    what = {
-        "classes": "class",
-        "tags": "tag",
-        "answer": f"{'end' if prediction.row else 'start'} of the answer at",
-    }.get(model.main_output, "masked word" if model.spec.framed else "next word")
-    behind = (
-        f" of “{bare_token(change.before.tokens[prediction.row or 0])}”"
-        if model.main_output == "tags"
-        else ""
+        return _(
+            "{cause} the score goes from {before} to {after}.",
+            cause=_cause(change),
+            before=signed(a, ".3f"),
+            after=signed(b, ".3f"),
+        )
+    text = _(
+        "{cause} {what} {changes}",
+        cause=_cause(change),
+        what=_what(change, prediction, _word(prediction, was)),
+        changes=changes(a, b),
     )
-    text = f"{_cause(change)} the {what} “{_word(prediction, was)}”{behind} {changes(a, b)}"
     if now != was:
-        return f"{text}, and “{_word(prediction, now)}” comes first with {percent(prediction.after[now])}."
-    return f"{text}; it is still the first."
+        return _(
+            "{text}, and “{word}” comes first with {share}.",
+            text=text,
+            word=_word(prediction, now),
+            share=percent(prediction.after[now]),
+        )
+    return _("{text}; it is still the first.", text=text)
+
+
+def _what(change: Change, prediction: PredictionChange, word: str) -> str:
+    """Return the output that is compared, with its kind."""
+    model = change.before.model
+    match model.main_output:
+        case "classes":
+            return _("the class “{word}”", word=word)
+        case "tags":
+            token = bare_token(change.before.tokens[prediction.row or 0])
+            return _("the tag “{word}” of “{token}”", word=word, token=token)
+        case "answer" if prediction.row:
+            return _("the end of the answer at “{word}”", word=word)
+        case "answer":
+            return _("the start of the answer at “{word}”", word=word)
+    if model.spec.framed:
+        return _("the masked word “{word}”", word=word)
+    return _("the next word “{word}”", word=word)
 
 
 def _translated(change: Change, prediction: PredictionChange) -> str:
     place = int(np.abs(prediction.before - prediction.after).argmax())
     a, b = float(prediction.before[place]), float(prediction.after[place])
-    same = (change.translation or "") == (change.before.target_text or "")
+    cause, now = _cause(change), change.translation or ""
     text = (
-        f"{_cause(change)} the translation {'stays the same' if same else f'becomes “{change.translation}”'}"
+        _("{cause} the translation stays the same", cause=cause)
+        if now == (change.before.target_text or "")
+        else _("{cause} the translation becomes “{translation}”", cause=cause, translation=change.translation)
     )
-    most = "" if a == b else f"; of its tokens “{_word(prediction, place)}” moves most: it {changes(a, b)}"
-    return f"{text}{most}."
+    if a != b:
+        text += _(
+            "; of its tokens “{token}” moves most: it {changes}",
+            token=_word(prediction, place),
+            changes=changes(a, b),
+        )
+    return f"{text}."
 
 
 def _word(prediction: PredictionChange, place: int) -> str:
@@ -76,6 +106,14 @@ def _inside(change: Change, changes: AttentionChanges) -> str:
     if far == 0:
         last = [change.kind.path(change.kind.n_layers(change.before.model.config) - 1, "heads")]
         read = change.kind.name != change.before.kinds[-1] or [edit.where for edit in change.edits] != last
-        return "No head attends differently" + ("." if read else ": no head reads what this one writes.")
+        if read:
+            return _("No head attends differently.")
+        return _("No head attends differently: no head reads what this one writes.")
     count = sum(int((table > 0).sum()) for table in changes.heads.values())
-    return f"{count} {'head attends' if count == 1 else 'heads attend'} differently now, {place} the most (JS divergence {far:.3f} bits, maximum 1)."
+    return ngettext(
+        "{n} head attends differently now, {head} the most (JS divergence {far:.3f} bits, maximum 1).",
+        "{n} heads attend differently now, {head} the most (JS divergence {far:.3f} bits, maximum 1).",
+        count,
+        head=place,
+        far=far,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.analysis.heads.habits import HeadHabits
 from core.model import Model
+from viz.languages import _
 
 MOST_LAYERS = 8
 """More blocks would be too narrow to read beside each other."""
@@ -28,7 +29,10 @@ def lacks(model: Model) -> str:
     return (
         ""
         if fits(model)
-        else f"this page draws Transformers that predict a next token and have at most {MOST_LAYERS} layers."
+        else _(
+            "this page draws Transformers that predict a next token and have at most {n} layers.",
+            n=MOST_LAYERS,
+        )
     )
 
 

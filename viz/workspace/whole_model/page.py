@@ -11,6 +11,7 @@ from viz.instruments.kit import origin
 from viz.instruments.kit.picture import lines as python_lines
 from viz.instruments.whole_model.of_run import Screen, candidates, screen_of
 from viz.instruments.whole_model.whole_model import chosen_position, opened_part, whole_model
+from viz.languages import _, mark
 from viz.shell import links, state
 from viz.shell.pages import Cite, Page
 from viz.shell.selection import Selection
@@ -33,6 +34,9 @@ PAGE = Page(
 TEXT = "Once upon a time there was a little"
 """A beginning whose next word is open."""
 PICTURE, POSITION = "whole_model.picture", "whole_model.position"
+STACKS = {"": mark("Text"), "encoder": mark("Encoder"), "decoder": mark("Decoder")}
+FIRST = mark("{stack}: the first {n} of {total} tokens are drawn; all were computed.")
+LAST = mark("{stack}: the last {n} of {total} tokens are drawn; all were computed.")
 OPENS = {"embedding": ("walk_through", 2), "feed_forward": ("feed_forward", 1)}
 """The exhibit and its step behind a part of the picture."""
 
@@ -92,10 +96,8 @@ def _note(screen: Screen) -> None:
     """Say which tokens are drawn where not all are."""
     for stack, start, total in zip(screen.stacks, screen.starts, screen.totals, strict=True):
         if len(stack.tokens) < total:
-            which = "last" if start else "first"
-            st.caption(
-                f"{stack.name.capitalize() or 'Text'}: the {which} {len(stack.tokens)} of {total} tokens are drawn; all were computed."
-            )
+            name = _(STACKS.get(stack.name, stack.name))
+            st.caption(_(LAST if start else FIRST, stack=name, n=len(stack.tokens), total=total))
 
 
 def _open_part(run: Run) -> None:
