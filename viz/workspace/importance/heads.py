@@ -17,6 +17,7 @@ from viz.charts.layers import agreement_plot
 from viz.charts.marks import PICKED
 from viz.instruments import heatmap
 from viz.labels import changes, head_name
+from viz.languages import _, mark
 from viz.number_text import signed, true_minus
 from viz.shell import links, state
 from viz.shell.pages import Page
@@ -28,10 +29,18 @@ from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, OFF
 
 PLOT = "importance.plot"
-HOW = {"zero": "Zero-ablate", "mean": "Mean-ablate"}
+HOW = {"zero": mark("Zero-ablate"), "mean": mark("Mean-ablate")}
 EFFECT = r"\Delta_h = \ln p(\text{word} \mid h \leftarrow h_0) - \ln p(\text{word}) \;\approx\; \sum_{\text{positions}} \frac{\partial \ln p}{\partial h} \cdot (h_0 - h), \qquad h_0 = 0 \text{ or } \bar h"
-OUTPUTS = {"logits": "word", "classes": "class", "tags": "tag", "answer": "position"}
-SCORED = (
+OUTPUTS = {
+    **{"logits": mark("word"), "classes": mark("class")},
+    **{"tags": mark("tag"), "answer": mark("position")},
+}
+PROBABILITY_LOOKING = mark(
+    "The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the {what}'s probability changed: below 0 (orange) the head makes the {what} more probable, above 0 (blue) less probable. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
+    "Zero is a value that a head may never take on ordinary input, so later layers may react to it in unusual ways. Its mean over {n} inputs that this model can read removes only what is special to this one. Where the two pictures differ, trust mean-ablation more.\n\n"
+    "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On the dashed line it equals the effect of ablation. Heads can stand in for each other: that an answer survives without a head does not show that the head does nothing."
+)
+SCORED = mark(
     "The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the score changed: below 0 (orange) the head raises the score, above 0 (blue) it lowers it.\n\n"
     "Zero is a value that a head may never take on ordinary input. Its mean over many inputs removes only what is special to this one: where the two pictures differ, trust mean-ablation more.\n\n"
     "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: on the dashed line it equals the effect of ablation."
@@ -84,7 +93,7 @@ def _pictures(
         page_parts.show(
             figure,
             PLOT,
-            "Dots: for each head gradient attribution against the effect of ablation",
+            _("Dots: for each head gradient attribution against the effect of ablation"),
             lambda: _pick(kind),
         )
     return place
@@ -96,7 +105,7 @@ def kind_of(run: Run) -> str:
     now = now if now in run.kinds else run.kinds[-1]
     return (
         controls.segmented(
-            "Which attention", run.kinds, "kind", now, lambda kind: attention_kinds.KINDS[kind]
+            _("Which attention"), run.kinds, "kind", now, lambda kind: _(attention_kinds.KINDS[kind])
         )
         if len(run.kinds) > 1
         else now
@@ -107,7 +116,7 @@ def choices(run: Run) -> tuple[str, str]:
     """Draw the choice of the heads, and of the values put in their place."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         return kind_of(run), controls.segmented(
-            "Ablation", tuple(HOW), "importance.how", "zero", HOW.__getitem__
+            _("Ablation"), tuple(HOW), "importance.how", "zero", lambda name: _(HOW[name])
         )
 
 
@@ -130,7 +139,7 @@ def grid(values: np.ndarray, place: tuple[int, int], kind: str, key: str, title:
         columns,
         key=key,
         scale="difference",
-        axis=("layer", "head"),
+        axis=(_("layer"), _("head")),
         selected=place,
         title=title,
         numbers=True,
@@ -145,8 +154,8 @@ def follow(kind: str, place: tuple[int, int]) -> HeadRef:
     """Draw the ways on from here for the head in view, and return it."""
     head = HeadRef(kind, *place)
     with st.container(horizontal=True, gap="medium"):
-        links.page_link("what_if", f"Switch {head} off and watch", **vars(head), **{EDITS: OFF})
-        links.page_link("look", f"See where {head} looks", **vars(head), view="full")
+        links.page_link("what_if", _("Switch {head} off and watch", head=head), **vars(head), **{EDITS: OFF})
+        links.page_link("look", _("See where {head} looks", head=head), **vars(head), view="full")
     return head
 
 
@@ -158,28 +167,52 @@ def _pick(kind: str) -> None:
 
 
 def _title(run: Run, swept: Any) -> str:
-    return f"Change of {target_picker.quantity(run, swept.question)} without the head (effect of ablation){target_picker.unit(swept.question)}"
+    return _(
+        "Change of {quantity} without the head (effect of ablation){unit}",
+        quantity=target_picker.quantity(run, swept.question),
+        unit=target_picker.unit(swept.question),
+    )
 
 
 def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
     effect, word = float(swept.effects[place]), target_picker.target_phrase(run, swept.question)
     heads = head_survey.survey(params.model)[params.kind]
-    name = f"{head_name(*place)} ({heads.label(*place)})"
+    name = f"{head_name(*place)} ({_(heads.label(*place))})"
     if not swept.question.is_score:
         before, after = np.exp(swept.before), np.exp(swept.before + effect)
         moved = changes(float(before), float(after))
     else:
-        moved = true_minus(f"goes from {swept.before:.2f} to {swept.before + effect:.2f}")
+        moved = true_minus(
+            _(
+                "goes from {before:.2f} to {after:.2f}",
+                before=float(swept.before),
+                after=float(swept.before) + effect,
+            )
+        )
     rank = int((swept.effects < effect).sum() if effect < 0 else (swept.effects > effect).sum())
-    does = ("raises", "raise") if effect < 0 else ("lowers", "lower")
-    ranked = (
-        f"no other head {does[0]} it more"
-        if rank == 0
-        else f"{rank} of {swept.effects.size} heads {does[1]} it more"
+    size = swept.effects.size
+    if not effect:
+        ranked = _("the head does not change it")
+    elif effect < 0:
+        ranked = (
+            _("{rank} of {n} heads raise it more", rank=rank, n=size)
+            if rank
+            else _("no other head raises it more")
+        )
+    else:
+        ranked = (
+            _("{rank} of {n} heads lower it more", rank=rank, n=size)
+            if rank
+            else _("no other head lowers it more")
+        )
+    guess = _(
+        "Gradient attribution gives {guess} where it is {effect}; over all heads the two agree with r = {r:.2f}.",
+        guess=signed(swept.guesses[place], "+.2f"),
+        effect=signed(effect, "+.2f"),
+        r=float(pearson(swept.guesses, swept.effects)),
     )
-    ranked = ranked if effect else "the head does not change it"
-    guess = f"Gradient attribution gives {signed(swept.guesses[place], '+.2f')} where it is {signed(effect, '+.2f')}; over all heads the two agree with r = {pearson(swept.guesses, swept.effects):.2f}."
-    return f"Without {name} {word} {moved}; {ranked}. {true_minus(guess)}"
+    start = _("Without {head} {what} {moved}; {ranked}.", head=name, what=word, moved=moved, ranked=ranked)
+    return f"{start} {true_minus(guess)}"
 
 
 def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]) -> None:
@@ -189,19 +222,24 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
             effect = float(swept.effects[place])
             st.text(
                 true_minus(
-                    f"{head_name(*place)}: {swept.before + effect:.4f} − ({swept.before:.4f}) = {effect:+.4f}; the gradient gives {swept.guesses[place]:+.4f}."
+                    _(
+                        "{head}: {after:.4f} − ({before:.4f}) = {effect:+.4f}; the gradient gives {guess:+.4f}.",
+                        head=head_name(*place),
+                        after=float(swept.before) + effect,
+                        before=float(swept.before),
+                        effect=effect,
+                        guess=float(swept.guesses[place]),
+                    )
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "importance.heads.looking") as fold:
         if fold.open:
-            what = OUTPUTS[run.model.main_output]
             st.markdown(
-                SCORED
+                _(SCORED)
                 if swept.question.activation == "none"
-                else f"The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the {what}'s probability changed: "
-                f"below 0 (orange) the head makes the {what} more probable, above 0 (blue) less probable. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
-                f"Zero is a value that a head may never take on ordinary input, so later layers may react to it in unusual ways. Its mean over {len(own_samples(run.model))} inputs that this model can read removes only what is special to this one. Where the two pictures differ, trust mean-ablation more.\n\n"
-                "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On the dashed line it equals the effect of ablation. Heads can stand in for each other: that an answer survives without a head does not show that the head does nothing."
+                else _(
+                    PROBABILITY_LOOKING, what=_(OUTPUTS[run.model.main_output]), n=len(own_samples(run.model))
+                )
             )
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: _frame(params, swept), "importance.heads")
@@ -233,9 +271,9 @@ def _frame(params: Any, swept: Any) -> pd.DataFrame:
     places = list(np.ndindex(swept.effects.shape))
     return pd.DataFrame(
         {
-            "head": [head_name(*at) for at in places],
-            "habit": [heads.label(*at) for at in places],
-            "change": [round(float(swept.effects[at]), 4) for at in places],
-            "gradient attribution": [round(float(swept.guesses[at]), 4) for at in places],
+            _("head"): [head_name(*at) for at in places],
+            _("habit"): [_(heads.label(*at)) for at in places],
+            _("change"): [round(float(swept.effects[at]), 4) for at in places],
+            _("gradient attribution"): [round(float(swept.guesses[at]), 4) for at in places],
         }
     )

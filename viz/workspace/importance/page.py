@@ -17,6 +17,7 @@ from core.model import Model
 from core.run import Run
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
+from viz.languages import _, mark
 from viz.shell import state
 from viz.shell.pages import Cite, Page
 from viz.shell.selection import Selection
@@ -39,23 +40,23 @@ PAGE = Page(
     activity="ablation and patching",
 )
 VIEWS = {
-    "heads": "For one word",
-    "many": "Over many sentences",
-    "words": "Which words count",
-    "patch": "Activation patching",
+    "heads": mark("For one word"),
+    "many": mark("Over many sentences"),
+    "words": mark("Which words count"),
+    "patch": mark("Activation patching"),
 }
 SEEING = {
-    "heads": "For one class",
-    "many": "Over many drawings",
-    "words": "Which patches count",
-    "patch": "Activation patching",
+    "heads": mark("For one class"),
+    "many": mark("Over many drawings"),
+    "words": mark("Which patches count"),
+    "patch": mark("Activation patching"),
 }
 """The same of a model that tells what is in a picture."""
 ONE = {
     "classes": SEEING["heads"],
-    "tags": "For one tag",
-    "answer": "For the start or end",
-    "score": "For the score",
+    "tags": mark("For one tag"),
+    "answer": mark("For the start or end"),
+    "score": mark("For the score"),
 }
 """The first view of a fine-tuned model, by its output."""
 EACH = {"words": lambda _: 1.0, "patch": lambda model: model.config.n_layers / 2}
@@ -88,9 +89,9 @@ def plain(p: Selection) -> Run:
     model = model_run.open_model(p.model)
     if not model.has_scores:
         raise InputError(
-            f"{p.model} cannot be asked what matters.",
-            f"A part matters for what a model outputs; {model.lacks('answer')}",
-            "Choose another model.",
+            _("{model} cannot be asked what matters.", model=p.model),
+            _("A part matters for what a model outputs; {lack}", lack=model.lacks("answer")),
+            _("Choose another model."),
         )
     return model_run.fixed(p, (model.main_output,))
 
@@ -118,7 +119,7 @@ def compute(p: Params) -> Sweep:
             for layer in range(model.spec.kind(kind).n_layers(model.config))
         ],
         one * model.config.n_heads,
-        "Ablating the heads of layer",
+        _("Ablating the heads of layer"),
     )
     before, flat = question.value(run.scores), replace(question, row=0)
     effects = np.array([[flat.value(row[None]) - before for row in layer] for layer in rows])
@@ -156,7 +157,7 @@ def page() -> None:
         else VIEWS | {"heads": ONE.get(model.main_output, VIEWS["heads"])}
     )
     by = controls.segmented(
-        "What to ablate", tuple(views), "importance.by", "heads", views.__getitem__, quiet=True
+        _("What to ablate"), tuple(views), "importance.by", "heads", lambda name: _(views[name]), quiet=True
     )
     run = plain(selection)
     origin.tell_run(run)

@@ -33,6 +33,7 @@ from core.run import Run
 from viz.instruments import heatmap
 from viz.instruments.picture import patches
 from viz.labels import head_name, literal, percent
+from viz.languages import _, mark
 from viz.number_text import signed, true_minus
 from viz.shell import notices, state
 from viz.shell.pages import Page
@@ -58,17 +59,26 @@ PAIRS = {
 }
 PARTS = {"places": "resid", "attn": "attn", "ffn": "ffn", "heads": "heads", "pattern": "pattern"}
 """The quantities of the core by their names in links."""
-SIDES = {"encoder": "The text that is read", "decoder": "The translation"}
+QUANTITY_NAMES = (
+    *(mark("residual stream"), mark("attention output"), mark("feed-forward output")),
+    *(mark("head output"), mark("attention pattern")),
+)
+"""The names of `QUANTITIES`, for the catalogues."""
+SIDES = {"encoder": mark("The text that is read"), "decoder": mark("The translation")}
 OTHER = 132
 """Pixels of the canvas for the other drawing."""
-LOOKING = (
+LOOKING = mark(
     "The second {what} runs through the model, but one value is taken from the run of the first: of one position the residual stream as it enters a layer, or what attention or the feed-forward network adds there; or the output or the attention pattern of one head. "
     "If the answer turns into the first {what}'s, the difference passed through there. 1 means that all of the logit difference is restored, 0 nothing, below 0 that the patch pushes the other way.\n\n"
     "{layers} A run patched with itself stays the same, to the last bit (tested)."
 )
 LAYERS = {
-    "drawing": "In the residual stream that enters layer 0 the difference can only be at patches that differ, and the class token is the same in both. Higher up it moves to where the class is read: the class token.",
-    "sentence": "In the residual stream that enters layer 0 the difference can only be at the changed word: where one word differs, its cell is 1 and every other is 0. In higher layers it moves to the position that predicts the next word.",
+    "drawing": mark(
+        "In the residual stream that enters layer 0 the difference can only be at patches that differ, and the class token is the same in both. Higher up it moves to where the class is read: the class token."
+    ),
+    "sentence": mark(
+        "In the residual stream that enters layer 0 the difference can only be at the changed word: where one word differs, its cell is 1 and every other is 0. In higher layers it moves to the position that predicts the next word."
+    ),
 }
 RESTORED = r"\text{restored} = \frac{d_{\text{patched}} - d_{\text{corrupted}}}{d_{\text{clean}} - d_{\text{corrupted}}}, \qquad d = \text{logit}(a) - \text{logit}(b)"
 CODE = """import core
@@ -88,7 +98,7 @@ def show(page: Page, selection: Selection, run: Run) -> None:
         doodle.draw(
             "importance.other",
             _another(run),
-            title="The other drawing",
+            title=_("The other drawing"),
             hint="",
             height=OTHER,
             preview=False,
@@ -96,7 +106,7 @@ def show(page: Page, selection: Selection, run: Run) -> None:
         )
         if picture
         else controls.text(
-            "The other sentence, with a word changed",
+            _("The other sentence, with a word changed"),
             "importance.other",
             _partner(run, selection.text, offered),
         )
@@ -106,16 +116,21 @@ def show(page: Page, selection: Selection, run: Run) -> None:
             _offer(offered, selection.text)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         part = controls.segmented(
-            "What is patched",
+            _("What is patched"),
             [part for part, over in PARTS.items() if over in quantities(run)],
             "importance.part",
             "places",
-            lambda each: target_picker.begin(QUANTITIES[PARTS[each]]),
+            lambda each: target_picker.begin(_(QUANTITIES[PARTS[each]])),
         )
         over = PARTS[part]
         side = (
             controls.segmented(
-                "Where", tuple(SIDES), "importance.side", "encoder", SIDES.__getitem__, quiet=True
+                _("Where"),
+                tuple(SIDES),
+                "importance.side",
+                "encoder",
+                lambda name: _(SIDES[name]),
+                quiet=True,
             )
             if run.source and over in ("resid", "ffn")
             else None
@@ -146,13 +161,13 @@ def show(page: Page, selection: Selection, run: Run) -> None:
                 for layer in range(grid.n_layers)
             ],
             price,
-            f"Patching the {QUANTITIES[over]}: layer",
+            _("Patching the {quantity}: layer", quantity=_(QUANTITIES[over])),
         )
     )
     _picture(
         shares,
         columns,
-        "head" if by_head else "position",
+        _("head") if by_head else _("position"),
         f"importance.patch.{over}.{next(iter(where.values()))}",
         picture and not by_head and run,
     )
@@ -186,7 +201,7 @@ def _pair(clean: Run, corrupted: Run) -> Pair:
         ]
         with spots[0]:
             row = controls.select(
-                "Measured at position",
+                _("Measured at position"),
                 rows,
                 "importance.patch.row",
                 row,
@@ -195,21 +210,24 @@ def _pair(clean: Run, corrupted: Run) -> Pair:
     if row != first.row:
         first = _at_row(clean, corrupted, row)
     spots = spots if model.whole_input else spots[1:]
-    answer = _choice("Answer", clean, row, "answer", first.token, spots[0])
-    foil = _choice("Foil", corrupted, row, "foil", first.against or 0, spots[1])
+    answer = _choice(_("Answer"), clean, row, "answer", first.token, spots[0])
+    foil = _choice(_("Foil"), corrupted, row, "foil", first.against or 0, spots[1])
     if words:
         with spots[2]:
             typed = controls.text(
-                "Or two other words", "importance.patch.words", "", placeholder="answer foil, as in: she he"
+                _("Or two other words"),
+                "importance.patch.words",
+                "",
+                placeholder=_("answer foil, as in: she he"),
             ).split()
-        ids, lists = [], "The words in the lists are measured."
+        ids, lists = [], _("The words in the lists are measured.")
         try:
             ids = [model.token_id(word) for word in typed]
         except InputError as error:
             notices.show_in_area(error.wrong, error.rule, lists)
         if len(ids) not in (0, 2):
             notices.show_in_area(
-                "Two words are compared.", "The first is the answer, the second the foil.", lists
+                _("Two words are compared."), _("The first is the answer, the second the foil."), lists
             )
         answer, foil = ids if len(ids) == 2 else (answer, foil)
     return make_pair(clean, corrupted, row, answer, foil)
@@ -266,7 +284,7 @@ def _measured_partner(run: Run, text: str, pairs: dict[str, str]) -> str:
 
 
 def _input_name(run: Run) -> str:
-    return "drawing" if patches.reads_patches(run.model) else "sentence"
+    return mark("drawing") if patches.reads_patches(run.model) else mark("sentence")
 
 
 def _offer(pairs: dict[str, str], text: str) -> None:
@@ -274,7 +292,7 @@ def _offer(pairs: dict[str, str], text: str) -> None:
     others = [clean for clean in pairs if clean != text]
     for clean in others:
         st.button(
-            literal(f"Try: {clean}"),
+            literal(_("Try: {sentence}", sentence=clean)),
             key=f"importance.try.{clean}",
             type="tertiary",
             on_click=lambda clean=clean: state.write(text=clean, **{"importance.other": None}),
@@ -313,9 +331,9 @@ def _picture(
             rows=[f"L{layer}" for layer in range(len(shares))],
             scale="difference",
             form="all",
-            hint="Choose a layer, point at a patch for what it restores.",
+            hint=_("Choose a layer, point at a patch for what it restores."),
             key=key,
-            title="Logit difference restored by one patched position",
+            title=_("Logit difference restored by one patched position"),
         ).show()
         return
     heatmap(
@@ -325,8 +343,8 @@ def _picture(
         key=key,
         scale="difference",
         limit=1.0,
-        axis=("layer", across),
-        title="Logit difference restored by one patch",
+        axis=(_("layer"), across),
+        title=_("Logit difference restored by one patch"),
         numbers=True,
         height=380,
     )
@@ -340,36 +358,82 @@ def _words(pair: Pair) -> tuple[str, str]:
 
 def _difference(pair: Pair) -> str:
     (a, b), (clean, corrupted) = _words(pair), pair.values
-    numbers = f"(logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})"
-    what = _input_name(pair.clean)
+    numbers = _(
+        "(logit difference {clean} and {corrupted})",
+        clean=signed(clean, "+.2f"),
+        corrupted=signed(corrupted, "+.2f"),
+    )
+    picture = patches.reads_patches(pair.clean.model)
     if pair.clean.model.main_output == "score":
-        return f"The score of the first sentence is {signed(clean)}, of the other {signed(corrupted)}."
+        return _(
+            "The score of the first sentence is {clean}, of the other {corrupted}.",
+            clean=signed(clean),
+            corrupted=signed(corrupted),
+        )
     where = "" if pair.clean.model.whole_input else target_picker.position_phrase(pair.clean, pair.target.row)
     if not clean > 0 > corrupted:
-        return f"{target_picker.begin(f'{where} the'.strip())} {what}s differ in how much the model favours “{a}” over “{b}” {numbers}."
+        inputs = _("the drawings") if picture else _("the sentences")
+        return _(
+            "{inputs} differ in how much the model favours “{answer}” over “{foil}” {numbers}.",
+            inputs=target_picker.begin(f"{where} {inputs}".strip()),
+            answer=a,
+            foil=b,
+            numbers=numbers,
+        )
     if pair.clean.model.is_classifier:
-        return f"The first {what} is classified as “{a}”, the other as “{b}” {numbers}."
-    return f"{target_picker.begin(where)} the first sentence favours “{a}”, the other “{b}” {numbers}."
+        return _(
+            "The first {input} is classified as “{answer}”, the other as “{foil}” {numbers}.",
+            input=_(_input_name(pair.clean)),
+            answer=a,
+            foil=b,
+            numbers=numbers,
+        )
+    return _(
+        "{where} the first sentence favours “{answer}”, the other “{foil}” {numbers}.",
+        where=target_picker.begin(where),
+        answer=a,
+        foil=b,
+        numbers=numbers,
+    )
 
 
 def _places_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:
     best = shares.argmax(1)
     moves = [0, *(layer for layer in range(1, len(best)) if best[layer] != best[layer - 1])]
     told = [
-        f"entering layer {layer} it is mostly at “{columns[best[layer]]}” ({percent(shares[layer, best[layer]])} restored)"
+        _(
+            "entering layer {layer} it is mostly at “{token}” ({share} restored)",
+            layer=layer,
+            token=columns[best[layer]],
+            share=percent(shares[layer, best[layer]]),
+        )
         for layer in moves
     ]
-    return f"{_difference(pair)} Where the difference is represented: {'; '.join(told)}."
+    listed = _("Where the difference is represented: {places}.", places="; ".join(told))
+    return f"{_difference(pair)} {listed}"
 
 
 def _outputs_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:
     layer, column = (int(i) for i in np.unravel_index(int(shares.argmax()), shares.shape))
-    return f"{_difference(pair)} Most is restored by layer {layer} at “{columns[column]}”: {percent(shares[layer, column])} of the logit difference; all cells alone, added up: {percent(shares.sum())}."
+    most = _(
+        "Most is restored by layer {layer} at “{token}”: {share} of the logit difference; all cells alone, added up: {total}.",
+        layer=layer,
+        token=columns[column],
+        share=percent(shares[layer, column]),
+        total=percent(shares.sum()),
+    )
+    return f"{_difference(pair)} {most}"
 
 
-def _heads_said(pair: Pair, shares: np.ndarray, _: list[str]) -> str:
+def _heads_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:
     layer, head = (int(i) for i in np.unravel_index(int(shares.argmax()), shares.shape))
-    return f"{_difference(pair)} The head that restores most is {head_name(layer, head)}: {percent(shares[layer, head])} of the logit difference; all heads alone, added up: {percent(shares.sum())}."
+    most = _(
+        "The head that restores most is {head}: {share} of the logit difference; all heads alone, added up: {total}.",
+        head=head_name(layer, head),
+        share=percent(shares[layer, head]),
+        total=percent(shares.sum()),
+    )
+    return f"{_difference(pair)} {most}"
 
 
 def _folds(
@@ -389,12 +453,20 @@ def _folds(
             clean, corrupted = pair.values
             st.text(
                 true_minus(
-                    f"d in the first {_input_name(run)} {clean:.4f}, in the other {corrupted:.4f}: 100% is the way of {clean - corrupted:.4f} between them."
+                    _(
+                        "d in the first {input} {clean:.4f}, in the other {corrupted:.4f}: {all} is the way of {way:.4f} between them.",
+                        input=_(_input_name(run)),
+                        clean=float(clean),
+                        corrupted=float(corrupted),
+                        all=percent(1),
+                        way=float(clean - corrupted),
+                    )
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "importance.patch.looking") as fold:
         if fold.open:
-            st.markdown(LOOKING.format(what=_input_name(run), layers=LAYERS[_input_name(run)]))
+            what = _input_name(run)
+            st.markdown(_(LOOKING, what=_(what), layers=_(LAYERS[what])))
     page_parts.sources_fold(page)
     page_parts.table_fold(
         lambda: pd.DataFrame(

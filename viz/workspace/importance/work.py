@@ -18,6 +18,7 @@ from core.model import Model
 from core.reading import bounds
 from core.run import Run
 from viz.instruments.picture import patches
+from viz.languages import _
 from viz.widgets import engine_client
 from viz.workspace.shared.toy_models import own_texts
 
@@ -59,9 +60,9 @@ def short(run: Run, n: int, each: float = 1) -> None:
     """Refuse what would take long: `each` runs for every one of `n` tokens, of which a given translation may have many. Raises InputError."""
     if n > bounds.LEAST and not bounds.affordable(run.model, each * n, tokens(run)):
         raise InputError(
-            f"The text has {n} tokens here, and each would need runs of its own.",
-            "So many runs would take too long.",
-            "Shorten the text.",
+            _("The text has {n} tokens here, and each would need runs of its own.", n=n),
+            _("So many runs would take too long."),
+            _("Shorten the text."),
         )
 
 
@@ -79,7 +80,9 @@ def each(work: Sequence[tuple[Hashable, Callable[[], T]]], cost: float, doing: s
             found.append(ask(key, fn, cost))
             slow = slow or time.perf_counter() - begun > QUICK
             if slow:
-                spot.progress(number / len(work), f"{doing} {number} of {len(work)}")
+                spot.progress(
+                    number / len(work), _("{doing} {number} of {n}", doing=doing, number=number, n=len(work))
+                )
     spot.empty()
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -12,6 +14,7 @@ from core.run import Run
 from viz.charts.layers import parts_of_logit
 from viz.charts.marks import PICKED
 from viz.labels import head_name, literal
+from viz.languages import _, mark
 from viz.number_text import signed, true_minus
 from viz.shell import links, state
 from viz.shell.pages import Page
@@ -22,12 +25,35 @@ from viz.workspace.importance.heads import by_head
 from viz.workspace.shared import target_picker
 
 KEY = "inside.parts"
-KINDS = {"self": "attention", "causal": "attention", "cross": "cross-attention"}
-EMBEDDING = {"token": "the word itself", "position": "its position", "segment": "its segment"}
-REST = "biases"
+KINDS = {"self": mark("attention"), "causal": mark("attention"), "cross": mark("cross-attention")}
+EMBEDDING = {
+    **{"token": mark("the word itself"), "position": mark("its position")},
+    **{"segment": mark("its segment")},
+}
+REST = mark("biases")
+_PLACE = re.compile(r"L\d+(\.H\d+)? ")
 SUM = r"\underbrace{w \cdot \mathrm{norm}(x)}_{\text{logit}} = \sum_{p} c \cdot p + \text{biases}, \qquad c = \mathrm{centred}\left(\frac{g \odot w}{\sigma}\right), \qquad x = \sum_{p} p"
 CONCATENATED = r"\text{logit} = w \cdot [p_1; p_2; \dots] + b = \sum_{p} w_p \cdot p + b"
-HEAD = " The head of fine-tuning reads one position, or the mean of all; then the parts of each position are added up. Its activation is held at the share that it let through."
+HEAD = mark(
+    " The head of fine-tuning reads one position, or the mean of all; then the parts of each position are added up. Its activation is held at the share that it let through."
+)
+OUTPUT_HEAD = mark(" Its output head also has an activation, which is held at the slope it had.")
+CONCATENATION = mark(
+    "Every part of this model puts numbers of its own beside those that it read, and the output layer reads all of them at once, without a norm. So the logit of a word is a sum over the parts: each part's numbers times the output layer's weights for them. A bar to the right raises the logit, a bar to the left lowers it. Click an attention bar to see its heads.\n\n"
+    "The bars add up exactly, but they do not show what the model would do without a part: what reads that part would then react. To measure that, ablate the part (What matters)."
+)
+SUM_OF_LOGIT = mark(
+    "The vector that the output layer reads is a sum: the word's embedding, and what every head and every feed-forward layer added to it. So the logit of a word, the score from which its probability is made, is a sum as well, and each bar is one term of it: a bar to the right raises the logit, a bar to the left lowers it. Click an attention bar to see its heads."
+)
+SUM_OF_SCORE = mark(
+    "The vector that the output layer reads is a sum: the word's embedding, and what every head and every feed-forward layer added to it. So the score of a class, a tag, an edge or a text, is a sum as well, and each bar is one term of it: a bar to the right raises the logit, a bar to the left lowers it. Click an attention bar to see its heads."
+)
+FIXED_NORM = mark(
+    "One thing is held fixed: the norm before the output divides by the length of the whole sum, and every part is divided by that same number. So the bars add up exactly, but they do not show what the model would do without a part: other parts would then react. To measure that, ablate the part (What matters)."
+)
+POST_NORM = mark(
+    "This model has a norm after every sub-layer, not only at the end: each bar is what is left of a part after all norms that follow, each held at its scale in this run."
+)
 CODE = """import core
 from core.analysis.attribution.target_token import OutputTarget
 from core.analysis.attribution.logit_attribution import attribute
@@ -53,25 +79,41 @@ def show(page: Page, selection: Selection, run: Run) -> None:
     strongest = max(wide, key=lambda name: abs(found.attention(wide[name][0])[wide[name][1]]))
     left, right = st.columns([3, 2], gap="large")
     with right:
-        chosen = controls.select("Heads of", list(wide), "inside.part", strongest)
+        chosen = controls.select(_("Heads of"), list(wide), "inside.part", strongest, on_screen)
         kind, layer = wide[chosen]
         _heads(found, kind, layer)
     with left:
-        figure = parts_of_logit(names, values, hues, (chosen,))
+        figure = parts_of_logit([on_screen(name) for name in names], values, hues, (on_screen(chosen),))
         page_parts.show(
             figure,
             KEY,
-            "Direct logit attribution: what each part of the model added to the logit of the chosen word",
+            _("Direct logit attribution: what each part of the model added to the logit of the chosen word"),
             lambda: _pick(wide),
         )
     page_parts.summary(_sentence(run, asked, found), "attribution")
     with st.container(horizontal=True, gap="medium"):
         best = int(np.abs(found.heads[kind][layer]).argmax())
         links.page_link(
-            "look", f"See {head_name(layer, best)} in Look", view="full", kind=kind, layer=layer, head=best
+            "look",
+            _("See {head} in Look", head=head_name(layer, best)),
+            view="full",
+            kind=kind,
+            layer=layer,
+            head=best,
         )
-        links.page_link("importance", "What if a head were missing?", kind=kind, layer=layer, head=best)
+        links.page_link("importance", _("What if a head were missing?"), kind=kind, layer=layer, head=best)
     _folds(page, selection, run, asked, found)
+
+
+def on_screen(name: str) -> str:
+    """Return the name of a part in the visitor's language; layer and head, which may stand before it, stay.
+
+    >>> on_screen("L3 cross-attention"), on_screen("the word itself")
+    ('L3 cross-attention', 'the word itself')
+    """
+    place = _PLACE.match(name)
+    start = place[0] if place else ""
+    return start + _(name.removeprefix(start))
 
 
 def bars(attribution: Attribution) -> tuple[list[str], list[float], list[str]]:
@@ -92,41 +134,56 @@ def bars(attribution: Attribution) -> tuple[list[str], list[float], list[str]]:
 
 def _heads(attribution: Attribution, kind: str, layer: int) -> None:
     heads, bias = attribution.heads[kind][layer], float(attribution.biases[kind][layer])
-    names = [*(head_name(layer, head) for head in range(len(heads))), "its bias"]
+    names = [*(head_name(layer, head) for head in range(len(heads))), _("its bias")]
     figure = parts_of_logit(names, [*heads.tolist(), bias], [*["attention"] * len(heads), "biases"])
-    page_parts.show(figure, "inside.heads", "Bars: what each head of the chosen layer added")
+    page_parts.show(figure, "inside.heads", _("Bars: what each head of the chosen layer added"))
     total = float(attribution.attention(kind)[layer])
     st.caption(
         literal(
-            f"The heads of layer {layer} and the bias of their output map add up to {signed(total, '+.2f')}, the layer's bar."
+            _(
+                "The heads of layer {layer} and the bias of their output map add up to {total}, the layer's bar.",
+                layer=layer,
+                total=signed(total, "+.2f"),
+            )
         )
     )
 
 
 def _pick(wide: dict[str, tuple[str, int]]) -> None:
     found = page_parts.clicked_mark(KEY, PICKED)
-    if found and found["name"] in wide:
-        state.write(**{"inside.part": found["name"]})
+    chosen = next((name for name in wide if found and on_screen(name) == found["name"]), None)
+    if chosen is not None:
+        state.write(**{"inside.part": chosen})
 
 
 def _sentence(run: Run, target: OutputTarget, attribution: Attribution) -> str:
     word = target_picker.target_phrase(run, target)
     attention = sum(float(attribution.attention(kind).sum()) for kind in attribution.heads)
     others = (
-        "the feed-forward layers"
+        _("the feed-forward layers")
         if attribution.layer_part == "feed-forward"
-        else f"the {attribution.layer_part}"
+        else _("the {part}", part=_(attribution.layer_part))
     )
     shares = [
-        ("the embedding", sum(attribution.embedding.values())),
-        ("attention", attention),
+        (_("the embedding"), sum(attribution.embedding.values())),
+        (_("attention"), attention),
         (others, float(attribution.feed_forward.sum())),
-        ("biases", attribution.rest),
+        (_(REST), attribution.rest),
     ]
     listed = ", ".join(f"{name} {signed(value, '+.2f')}" for name, value in shares if value or name != others)
-    what = f"The logit of {word}" if target.against is None else f"The difference of logits of {word}"
-    what = "The score" if target.activation == "none" else what
-    return f"{what} is {signed(attribution.logit)}: {listed}. Added up: {signed(attribution.total)}."
+    if target.activation == "none":
+        what = _("The score")
+    elif target.against is None:
+        what = _("The logit of {asked}", asked=word)
+    else:
+        what = _("The difference of logits of {asked}", asked=word)
+    return _(
+        "{what} is {logit}: {listed}. Added up: {total}.",
+        what=what,
+        logit=signed(attribution.logit),
+        listed=listed,
+        total=signed(attribution.total),
+    )
 
 
 def _folds(
@@ -137,7 +194,12 @@ def _folds(
             page_parts.equation(SUM if run.model.spec.stream[0] != "features_in" else CONCATENATED)
             st.text(
                 true_minus(
-                    f"{' '.join(f'{value:+.2f}' for value in bars(attribution)[1])} = {attribution.total:.2f}; the run gives {attribution.logit:.4f}, the parts add up to {attribution.total:.4f}."
+                    _(
+                        "{parts} = {total:.2f}; the run gives {logit:.4f}, the parts add up to {total:.4f}.",
+                        parts=" ".join(f"{value:+.2f}" for value in bars(attribution)[1]),
+                        total=float(attribution.total),
+                        logit=float(attribution.logit),
+                    )
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "inside.who.looking") as fold:
@@ -161,7 +223,7 @@ def _folds(
 def _arrays(attribution: Attribution) -> dict[str, np.ndarray | Labelled]:
     """Return what each part added: heads and the bias of their layer by kind, layers, the rest."""
     layers = [f"L{i}" for i in range(len(attribution.feed_forward))]
-    names, values, _ = bars(attribution)
+    names, values, _hues = bars(attribution)
     return {
         **{f"heads, {kind}": by_head(values) for kind, values in attribution.heads.items()},
         **{
@@ -175,45 +237,37 @@ def _arrays(attribution: Attribution) -> dict[str, np.ndarray | Labelled]:
 
 def _looking(run: Run) -> str:
     if run.model.spec.stream[0] == "features_in":
-        return (
-            "Every part of this model puts numbers of its own beside those that it read, and the output layer reads all of them at once, without a norm. So the logit of a word is a sum over "
-            "the parts: each part's numbers times the output layer's weights for them. A bar to the right raises the logit, a bar to the left lowers it. Click an attention bar to see its heads.\n\n"
-            "The bars add up exactly, but they do not show what the model would do without a part: what reads that part would then react. To measure that, ablate the part (What matters)."
-        )
-    post = getattr(run.model.config, "order", "post") == "post"
-    words = (
-        "The vector that the output layer reads is a sum: the word's embedding, and what every head and every feed-forward layer added to it. So the logit of a word, "
-        "the score from which its probability is made, is a sum as well, and each bar is one term of it: a bar to the right raises the logit, a bar to the left lowers it. "
-        "Click an attention bar to see its heads.\n\n"
-        "One thing is held fixed: the norm before the output divides by the length of the whole sum, and every part is divided by that same number. "
-        "So the bars add up exactly, but they do not show what the model would do without a part: other parts would then react. To measure that, ablate the part (What matters)."
-    )
-    if post:
-        words += "\n\nThis model has a norm after every sub-layer, not only at the end: each bar is what is left of a part after all norms that follow, each held at its scale in this run."
-    if run.model.main_output != "logits":
-        words = words.replace("the score from which its probability is made, ", "").replace(
-            "the logit of a word", "the score of a class, a tag, an edge or a text"
-        )
-        words += HEAD
+        return _(CONCATENATION)
+    logits = run.model.main_output == "logits"
+    words = f"{_(SUM_OF_LOGIT if logits else SUM_OF_SCORE)}\n\n{_(FIXED_NORM)}"
+    if getattr(run.model.config, "order", "post") == "post":
+        words += f"\n\n{_(POST_NORM)}"
+    if not logits:
+        words += _(HEAD)
     elif run.model.spec.framed:
-        words += " Its output head also has an activation, which is held at the slope it had."
+        words += _(OUTPUT_HEAD)
     return words
 
 
 def frame(attribution: Attribution) -> pd.DataFrame:
     """Return every part down to the heads, and the sum."""
-    rows = [(EMBEDDING[name], value) for name, value in attribution.embedding.items()]
+    rows = [(_(EMBEDDING[name]), value) for name, value in attribution.embedding.items()]
     for kind, heads in attribution.heads.items():
         rows += [
-            (f"{head_name(*place)} {KINDS[kind]}", float(heads[place])) for place in np.ndindex(heads.shape)
+            (on_screen(f"{head_name(*place)} {KINDS[kind]}"), float(heads[place]))
+            for place in np.ndindex(heads.shape)
         ]
         rows += [
-            (f"L{layer} {KINDS[kind]}, bias", float(value))
+            (_("{part}, bias", part=on_screen(f"L{layer} {KINDS[kind]}")), float(value))
             for layer, value in enumerate(attribution.biases[kind])
         ]
     rows += [
-        (f"L{layer} {attribution.layer_part}", float(value))
+        (on_screen(f"L{layer} {attribution.layer_part}"), float(value))
         for layer, value in enumerate(attribution.feed_forward)
     ]
-    rows += [(REST, attribution.rest), ("sum", attribution.total), ("logit of the run", attribution.logit)]
-    return pd.DataFrame(rows, columns=pd.Index(["part", "added"]))
+    rows += [
+        (_(REST), attribution.rest),
+        (_("sum"), attribution.total),
+        (_("logit of the run"), attribution.logit),
+    ]
+    return pd.DataFrame(rows, columns=pd.Index([_("part"), _("added")]))

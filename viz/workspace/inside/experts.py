@@ -10,6 +10,7 @@ from core.run import Run
 from viz.charts.layers import lens_table
 from viz.charts.marks import PICKED
 from viz.labels import distinct, percent
+from viz.languages import _
 from viz.shell import state
 from viz.shell.pages import Page
 from viz.shell.selection import Selection
@@ -32,7 +33,7 @@ print(routes.weights[{layer}].round(2))   # (position, expert), 0 where an exper
 def show(page: Page, selection: Selection, run: Run) -> None:
     routes = routing(run)
     layers = len(routes.weights)
-    layer = int(controls.slider("Layer", 0, layers - 1, "inside.layer", 0)) if layers > 1 else 0
+    layer = int(controls.slider(_("Layer"), 0, layers - 1, "inside.layer", 0)) if layers > 1 else 0
     weights, names = routes.weights[layer], target_picker.row_names(run)
     experts = _columns(routes, layer)
     shares = weights[:, experts]
@@ -44,10 +45,12 @@ def show(page: Page, selection: Selection, run: Run) -> None:
         names,
         [f"E{expert}" for expert in experts],
         (place, experts.index(routes.experts_of(layer, place)[0])),
-        "expert",
-        "weight",
+        _("expert"),
+        _("weight"),
     )
-    told = "A table: a row for each token, a column for each expert, in each cell the weight with which the expert computes the token"
+    told = _(
+        "A table: a row for each token, a column for each expert, in each cell the weight with which the expert computes the token"
+    )
     page_parts.show(figure, KEY, told, _pick)
     page_parts.summary(sentence(run, routes, layer, place))
     _folds(page, selection, run, routes, layer)
@@ -67,18 +70,31 @@ def _columns(routes: Routing, layer: int) -> list[int]:
 def sentence(run: Run, routes: Routing, layer: int, place: int) -> str:
     """Say which experts compute one token, what weight stays, and how the tokens of the text are spread over the experts."""
     row, chosen, counts = routes.weights[layer, place], routes.experts_of(layer, place), routes.counts(layer)
-    which = ", ".join(f"expert {expert} ({percent(float(row[expert]))})" for expert in chosen)
+    which = ", ".join(
+        _("expert {n} ({share})", n=expert, share=percent(float(row[expert]))) for expert in chosen
+    )
     left = 1 - float(row.sum())
     rest = (
-        f" Their weights sum to {percent(float(row.sum()))}: this router weighs all experts, and the others' share is left out."
+        _(
+            " Their weights sum to {total}: this router weighs all experts, and the others' share is left out.",
+            total=percent(float(row.sum())),
+        )
         if left > 0.005
         else ""
     )
     most = int(counts.argmax())
     n, used = len(routes.weights[layer]), int((counts > 0).sum())
-    return (
-        f"In layer {layer} “{target_picker.row_name(run, place)}” is computed by {which}.{rest} "
-        f"Of {len(counts)} experts {used} compute at least one of the {n} tokens; expert {most} computes most, {counts[most]}."
+    return _(
+        "In layer {layer} “{token}” is computed by {which}.{rest} Of {experts} experts {used} compute at least one of the {n} tokens; expert {most} computes most, {count}.",
+        layer=layer,
+        token=target_picker.row_name(run, place),
+        which=which,
+        rest=rest,
+        experts=len(counts),
+        used=used,
+        n=n,
+        most=most,
+        count=int(counts[most]),
     )
 
 
@@ -89,19 +105,24 @@ def _folds(page: Page, selection: Selection, run: Run, routes: Routing, layer: i
             n = run.model.config.n_active
             among = getattr(run.model.config, "among_chosen", True)
             st.markdown(
-                f"k = {n} experts compute each token. "
+                _("k = {n} experts compute each token.", n=n)
+                + " "
                 + (
-                    "The softmax is over their scores alone, so the weights sum to 1."
+                    _("The softmax is over their scores alone, so the weights sum to 1.")
                     if among
-                    else "The softmax is over the scores of all experts, so the weights of the chosen ones sum to less than 1."
+                    else _(
+                        "The softmax is over the scores of all experts, so the weights of the chosen ones sum to less than 1."
+                    )
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "inside.experts.looking") as fold:
         if fold.open:
             st.markdown(
-                "In a mixture of experts each layer has several feed-forward networks. A router, one linear map, gives each token a score for each of them, and only those with the largest scores compute it. "
-                "A row is a token, a column an expert; the colour is the weight with which the expert's output is added, and an empty cell is an expert that does not compute the token. "
-                "Experts are numbered per layer: expert 3 of layer 0 and expert 3 of layer 1 are different networks."
+                _(
+                    "In a mixture of experts each layer has several feed-forward networks. A router, one linear map, gives each token a score for each of them, and only those with the largest scores compute it. "
+                    "A row is a token, a column an expert; the colour is the weight with which the expert's output is added, and an empty cell is an expert that does not compute the token. "
+                    "Experts are numbered per layer: expert 3 of layer 0 and expert 3 of layer 1 are different networks."
+                )
             )
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: _frame(run, routes, layer), KEY)
@@ -110,7 +131,7 @@ def _folds(page: Page, selection: Selection, run: Run, routes: Routing, layer: i
 
 
 def _arrays(run: Run, routes: Routing) -> dict[str, Labelled]:
-    n_layers, _, n_experts = routes.weights.shape
+    n_layers, _n_positions, n_experts = routes.weights.shape
     axes = {
         "layer": [f"layer {layer}" for layer in range(n_layers)],
         "position": distinct(target_picker.row_names(run)),
@@ -121,6 +142,6 @@ def _arrays(run: Run, routes: Routing) -> dict[str, Labelled]:
 
 def _frame(run: Run, routes: Routing, layer: int) -> pd.DataFrame:
     experts = _columns(routes, layer)
-    index = pd.Index(distinct(target_picker.row_names(run)), name="token")
+    index = pd.Index(distinct(target_picker.row_names(run)), name=_("token"))
     columns = pd.Index([f"E{expert}" for expert in experts])
     return pd.DataFrame(routes.weights[layer][:, experts].round(4), index=index, columns=columns)

@@ -17,6 +17,7 @@ from viz.charts.layers import lens_table
 from viz.charts.marks import PICKED
 from viz.instruments import heatmap
 from viz.labels import distinct, literal, percent
+from viz.languages import _, mark
 from viz.number_text import signed
 from viz.shell import state
 from viz.shell.pages import Page
@@ -41,17 +42,28 @@ lens = logit_lens(run)
 print([[run.choice(int(i)) for i in layer] for layer in lens.ids[..., 0]])   # (layer + 1, position)
 print(lens.chances[..., 0])"""
 HEAD_LENS = r"p_\ell = \mathrm{head}\left(\mathrm{norm}(x_\ell)\right)"
-EACH = {"answer": "the start and the end of the answer"}
+EACH = {"answer": mark("the start and the end of the answer")}
 READS = {
-    "classes": "probabilities of the classes of the whole text",
-    "tags": "probabilities of tags for each word",
-    "answer": "for each position, the probabilities that the answer starts and ends there",
-    "score": "one score of the whole text",
+    "classes": mark("probabilities of the classes of the whole text"),
+    "tags": mark("probabilities of tags for each word"),
+    "answer": mark("for each position, the probabilities that the answer starts and ends there"),
+    "score": mark("one score of the whole text"),
 }
-HEADS = (
+HEADS = mark(
     "A model carries one vector for each token from layer to layer (the residual stream), and each layer adds something to it. At the end the head of its fine-tuning reads these vectors and gives "
-    "{0}. Here the same head also reads the vectors after every earlier layer, as if the model stopped there. The last column is what the model really outputs.\n\n"
+    "{reads}. Here the same head also reads the vectors after every earlier layer, as if the model stopped there. The last column is what the model really outputs.\n\n"
     "The head was trained for the last column only, so what it makes of an early layer is only a hint of what the vectors hold."
+)
+
+READS_NEXT, READS_HERE = (
+    mark("for each word, of the next word"),
+    mark("for each word, of the word at its position"),
+)
+WORDS = mark(
+    "A model carries one vector for each word from layer to layer (the residual stream), and each layer adds something to it. At the end the output layer turns the vector into probabilities: {reads}. Here the same output layer also reads the vector after every earlier layer, as if the model stopped there. Rows are "
+    "the words that were read, from top to bottom; columns are the layers, from left to right. The last column is what the model really predicts.\n\n"
+    "Before any layer the vector is the word itself, and many models then guess that word. The output layer was trained for the last "
+    "column only, so a prediction from an early layer is only a hint of what the vector holds."
 )
 
 
@@ -66,11 +78,13 @@ def show(page: Page, selection: Selection, run: Run) -> None:
         "inside.lens.sentence", target_picker.run_identity(run), "inside.cell", "inside.from"
     )
     first = (
-        int(controls.slider("Shown from token", 0, n - POSITIONS, "inside.from", 0)) if n > POSITIONS else 0
+        int(controls.slider(_("Shown from token"), 0, n - POSITIONS, "inside.from", 0))
+        if n > POSITIONS
+        else 0
     )
     places = range(first, min(n, first + POSITIONS))
     place, layer = _cell(run, lens, places)
-    columns = ["before", *(f"L{i}" for i in range(layers))]
+    columns = [_("before"), *(f"L{i}" for i in range(layers))]
     if run.model.whole_input:
         scored = run.model.main_output == "score"
         (_scores if scored else partial(_classes, run))(lens, columns)
@@ -94,7 +108,10 @@ def show(page: Page, selection: Selection, run: Run) -> None:
         page_parts.show(
             figure,
             KEY,
-            f"A table: a row for {EACH.get(run.model.main_output, 'each word that is read')}, a column for each layer, in each cell what the model would predict there",
+            _(
+                "A table: a row for {each}, a column for each layer, in each cell what the model would predict there",
+                each=_(EACH.get(run.model.main_output, mark("each word that is read"))),
+            ),
             lambda: _pick(first),
         )
     with beside:
@@ -103,7 +120,7 @@ def show(page: Page, selection: Selection, run: Run) -> None:
         page_parts.show(
             marks.bars(pd.Series(lens.chances[layer, place], top), percent, end=1.0, row=24),
             "inside.top",
-            "The most probable of the chosen cell with their probabilities",
+            _("The most probable of the chosen cell with their probabilities"),
         )
     page_parts.summary(_sentence(run, lens, place), "logit_lens")
     _folds(page, selection, run, lens, place)
@@ -123,10 +140,12 @@ def _cell(run: Run, lens: LensResult, places: range) -> tuple[int, int]:
 
 def _parse(n: int, layers: int) -> Any:
     def parse(raw: str) -> str:
-        place, _, layer = raw.partition(".")
+        place, _dot, layer = raw.partition(".")
         if place.isdecimal() and layer.isdecimal() and int(place) < n and int(layer) < layers:
             return raw
-        raise state.Unusable(f"It names a position below {n} and a layer below {layers}, as 3.2.")
+        raise state.Unusable(
+            _("It names a position below {n} and a layer below {layers}, as 3.2.", n=n, layers=layers)
+        )
 
     return parse
 
@@ -138,8 +157,13 @@ def _pick(first: int) -> None:
 
 
 def _where(run: Run, place: int, layer: int) -> str:
-    when = "before any layer" if layer == 0 else f"after layer {layer - 1}"
+    when = _("before any layer") if layer == 0 else _("after layer {layer}", layer=layer - 1)
     return literal(target_picker.begin(f"{target_picker.position_phrase(run, place)}, {when}"))
+
+
+def _after(layer: int) -> str:
+    """Return the place of a column, as the tables name it."""
+    return _("before any layer") if layer == 0 else _("layer {layer}", layer=layer - 1)
 
 
 def _classes(run: Run, lens: LensResult, columns: list[str]) -> None:
@@ -152,10 +176,12 @@ def _classes(run: Run, lens: LensResult, columns: list[str]) -> None:
         table,
         [target_picker.choice_name(run, int(index)) for index in order],
         columns,
-        content="class",
+        content=_("class"),
     )
     page_parts.show(
-        figure, KEY, "A table: a row for each class, a column for each layer, in each cell its probability"
+        figure,
+        KEY,
+        _("A table: a row for each class, a column for each layer, in each cell its probability"),
     )
 
 
@@ -163,12 +189,12 @@ def _scores(lens: LensResult, columns: list[str]) -> None:
     """Draw the score after each layer."""
     heatmap(
         lens.chances[:, 0, 0][None],
-        ["score"],
+        [_("score")],
         columns,
         key=KEY,
         scale="score",
-        axis=("output", "layer"),
-        title="The score after each layer",
+        axis=(_("output"), _("layer")),
+        title=_("The score after each layer"),
         numbers=True,
         height=120,
         margins=False,
@@ -179,23 +205,44 @@ def _score_sentence(lens: LensResult) -> str:
     values = lens.chances[:, 0, 0]
     steps = np.diff(values)
     most = int(np.abs(steps).argmax())
-    return (
-        f"The score is {signed(values[0])} before any layer and {signed(values[-1])} at the end; "
-        f"layer {most} changes it most, from {signed(values[most])} to {signed(values[most + 1])}."
+    return _(
+        "The score is {first} before any layer and {last} at the end; layer {layer} changes it most, from {before} to {after}.",
+        first=signed(values[0]),
+        last=signed(values[-1]),
+        layer=most,
+        before=signed(values[most]),
+        after=signed(values[most + 1]),
     )
 
 
 def _sentence(run: Run, lens: LensResult, place: int) -> str:
     settled, final = int(lens.decision_layer[place]), lens.final_chances[:, place]
-    word, last = f"“{target_picker.choice_name(run, int(lens.ids[-1, place, 0]))}”", len(final) - 1
-    share = f"{percent(float(final[-1]))} at the end"
+    word, last = target_picker.choice_name(run, int(lens.ids[-1, place, 0])), len(final) - 1
+    where = target_picker.begin(target_picker.position_phrase(run, place))
+    share = _("{share} at the end", share=percent(float(final[-1])))
     if settled == 0:
-        return f"{target_picker.begin(target_picker.position_phrase(run, place))} the first guess is {word} from the start: {percent(float(final[0]))} before any layer, {share}."
+        return _(
+            "{where} the first guess is “{word}” from the start: {first} before any layer, {end}.",
+            where=where,
+            word=word,
+            first=percent(float(final[0])),
+            end=share,
+        )
     before = target_picker.choice_name(run, int(lens.ids[settled - 1, place, 0]))
-    here = f"{percent(float(final[settled]))} there, {share}" if settled < last else share
-    return (
-        f"{target_picker.begin(target_picker.position_phrase(run, place))} the first guess becomes {word} with layer {settled - 1} of 0 to {last - 1} and stays: {here}. "
-        f"One layer earlier it was “{before}”, and {word} had {percent(float(final[settled - 1]))}."
+    here = (
+        _("{share} there, {end}", share=percent(float(final[settled])), end=share)
+        if settled < last
+        else share
+    )
+    return _(
+        "{where} the first guess becomes “{word}” with layer {layer} of 0 to {last} and stays: {here}. One layer earlier it was “{before}”, and “{word}” had {share}.",
+        where=where,
+        word=word,
+        layer=settled - 1,
+        last=last - 1,
+        here=here,
+        before=before,
+        share=percent(float(final[settled - 1])),
     )
 
 
@@ -206,16 +253,9 @@ def _folds(page: Page, selection: Selection, run: Run, lens: LensResult, place: 
             page_parts.dataframe(_frame(run, lens, [place]), hide_index=True, key="inside.guesses.rows")
     with page_parts.fold(page_parts.LOOKING, "inside.guesses.looking") as fold:
         if fold.open:
-            words = "of the word at its position" if run.model.spec.framed else "of the next word"
-            reads = READS.get(run.model.main_output, f"for each word, {words}")
-            st.markdown(
-                HEADS.format(reads)
-                if run.model.main_output != "logits"
-                else f"A model carries one vector for each word from layer to layer (the residual stream), and each layer adds something to it. At the end the output layer turns the vector into probabilities: {reads}. Here the same output layer also reads the vector after every earlier layer, as if the model stopped there. Rows are "
-                "the words that were read, from top to bottom; columns are the layers, from left to right. The last column is what the model really predicts.\n\n"
-                "Before any layer the vector is the word itself, and many models then guess that word. The output layer was trained for the last "
-                "column only, so a prediction from an early layer is only a hint of what the vector holds."
-            )
+            here = READS_HERE if run.model.spec.framed else READS_NEXT
+            text = WORDS if run.model.main_output == "logits" else HEADS
+            st.markdown(_(text, reads=_(READS.get(run.model.main_output, here))))
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: _frame(run, lens, range(lens.ids.shape[1])), "inside.guesses")
     target = "" if run.source is None else f", target={run.target_text!r}"
@@ -246,16 +286,18 @@ def _arrays(run: Run, lens: LensResult) -> dict[str, np.ndarray | Labelled]:
 def _frame(run: Run, lens: LensResult, places: Any) -> pd.DataFrame:
     rows = [(place, layer) for place in places for layer in range(len(lens.ids))]
     if run.model.main_output == "score":
-        after = ["before any layer" if layer == 0 else f"layer {layer - 1}" for _, layer in rows]
-        return pd.DataFrame({"after": after, "score": lens.chances[:, 0, 0].round(4)})
+        after = [_after(layer) for _place, layer in rows]
+        return pd.DataFrame({_("after"): after, _("score"): lens.chances[:, 0, 0].round(4)})
     return pd.DataFrame(
         {
-            "word read": [target_picker.row_name(run, place) for place, _ in rows],
-            "after": ["before any layer" if layer == 0 else f"layer {layer - 1}" for _, layer in rows],
-            "first guess": [
+            _("word read"): [target_picker.row_name(run, place) for place, _layer in rows],
+            _("after"): [_after(layer) for _place, layer in rows],
+            _("first guess"): [
                 target_picker.choice_name(run, int(lens.ids[layer, place, 0])) for place, layer in rows
             ],
-            "probability": [round(float(lens.chances[layer, place, 0]), 4) for place, layer in rows],
-            "of the final word": [round(float(lens.final_chances[layer, place]), 4) for place, layer in rows],
+            _("probability"): [round(float(lens.chances[layer, place, 0]), 4) for place, layer in rows],
+            _("of the final word"): [
+                round(float(lens.final_chances[layer, place]), 4) for place, layer in rows
+            ],
         }
     )

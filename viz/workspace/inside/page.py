@@ -9,6 +9,7 @@ from core.analysis.attribution import logit_attribution
 from core.errors import InputError
 from core.run import Run
 from viz.instruments.kit import origin
+from viz.languages import _, mark
 from viz.shell.pages import Cite, Page
 from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
@@ -29,10 +30,10 @@ PAGE = Page(
     activity="layer by layer",
 )
 VIEWS = {
-    "guesses": "Logit lens",
-    "who": "Direct logit attribution",
-    "ripple": "Effect of one changed word",
-    "experts": "Experts per token",
+    "guesses": mark("Logit lens"),
+    "who": mark("Direct logit attribution"),
+    "ripple": mark("Effect of one changed word"),
+    "experts": mark("Experts per token"),
 }
 
 
@@ -52,9 +53,9 @@ def compute(p: Selection) -> Run:
     model = model_run.open_model(p.model)
     if not model.can("answer_texts"):
         raise InputError(
-            f"{p.model} has no output that could be read after each layer.",
-            f"The logit lens reads a text's words or classes; {model.lacks('answer_texts')}",
-            "Choose another model.",
+            _("{model} has no output that could be read after each layer.", model=p.model),
+            _("The logit lens reads a text's words or classes; {lack}", lack=model.lacks("answer_texts")),
+            _("Choose another model."),
         )
     routed = routing.KEEP if model.can("choose_experts") else ()
     return model_run.fixed(p, (*logit_attribution.KEEP, *routed))
@@ -68,7 +69,9 @@ def page() -> None:
     selection = bench.announce()
     model = model_run.open_model(selection.model)
     offered = [view for view in VIEWS if view != "experts" or model.can("choose_experts")]
-    by = controls.segmented("What to see", offered, "inside.by", "guesses", VIEWS.__getitem__, quiet=True)
+    by = controls.segmented(
+        _("What to see"), offered, "inside.by", "guesses", lambda name: _(VIEWS[name]), quiet=True
+    )
     run = compute(selection)
     origin.tell_run(run)
     shows = {

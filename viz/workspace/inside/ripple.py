@@ -12,6 +12,7 @@ from core.run import Run
 from viz.charts.layers import ripple_map
 from viz.instruments import heatmap
 from viz.labels import literal, percent
+from viz.languages import _, mark, ngettext
 from viz.shell.pages import Page
 from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
@@ -21,10 +22,12 @@ from viz.workspace.shared import model_run, target_picker
 OTHERS = {
     "The animal didn't cross the street because it was too tired.": "The animal didn't cross the street because it was too wide."
 }
-NONE_FOUND = "Both sentences are the same. A word is compared with another of as many tokens, and none of ours has as many as one of this text. Change a word of the second sentence."
+NONE_FOUND = mark(
+    "Both sentences are the same. A word is compared with another of as many tokens, and none of ours has as many as one of this text. Change a word of the second sentence."
+)
 COLUMNS = 40
 """Columns of one map."""
-SIDES = {"encoder": "The text that is read", "decoder": "The translation"}
+SIDES = {"encoder": mark("The text that is read"), "decoder": mark("The translation")}
 EQUATION = r"r_{\ell,i} = \frac{\lVert x'_{\ell,i} - x_{\ell,i} \rVert}{\lVert x_{\ell,i} \rVert}"
 CODE = """import core
 from core.analysis.residual.ripple import ripple
@@ -39,14 +42,16 @@ def show(page: Page, selection: Selection, run: Run) -> None:
     offered = changed_text(
         run.model, selection.text, [OTHERS[selection.text]] if selection.text in OTHERS else ()
     )
-    other = controls.text("The same sentence with one word changed", "inside.other", offered)
+    other = controls.text(_("The same sentence with one word changed"), "inside.other", offered)
     side = (
-        controls.segmented("Where", tuple(SIDES), "inside.side", "encoder", SIDES.__getitem__, quiet=True)
+        controls.segmented(
+            _("Where"), tuple(SIDES), "inside.side", "encoder", lambda name: _(SIDES[name]), quiet=True
+        )
         if run.source
         else None
     )
     if other == offered == selection.text:
-        st.text(NONE_FOUND)
+        st.text(_(NONE_FOUND))
         return
     try:
         after = model_run.rerun(run, KEEP, text=other)
@@ -58,16 +63,20 @@ def show(page: Page, selection: Selection, run: Run) -> None:
         target_picker.word(token)
         for token in ((run.source if side == "encoder" and run.source else run.side).tokens)
     ]
-    rows = ["before", *(f"layer {i}" for i in range(len(moved) - 1))]
+    rows = _rows(moved)
     first = max(0, min((places or [0])[0] - COLUMNS // 4, len(tokens) - COLUMNS))
     seen = slice(first, first + COLUMNS)
     page_parts.show(
         ripple_map(moved[:, seen], rows, tokens[seen], [place - first for place in places]),
         "inside.ripple",
-        "A map: a row for each layer, a column for each word, coloured by how much its vector changed; exact zeros are grey",
+        _(
+            "A map: a row for each layer, a column for each word, coloured by how much its vector changed; exact zeros are grey"
+        ),
     )
     st.caption(
-        f"Shown: {COLUMNS} of {len(tokens)} tokens, around the change." if len(tokens) > COLUMNS else ""
+        _("Shown: {n} of {all} tokens, around the change.", n=COLUMNS, all=len(tokens))
+        if len(tokens) > COLUMNS
+        else ""
     )
     page_parts.summary(sentence(run, moved, places, side))
     _folds(page, selection, run, moved, other, side, tokens)
@@ -76,29 +85,55 @@ def show(page: Page, selection: Selection, run: Run) -> None:
 def sentence(run: Run, changes: np.ndarray, places: list[int], side: str | None) -> str:
     """Return the map in words, in exact counts."""
     if not (changes > 0).any():
-        return "Both sentences are the same, and nothing changed."
+        return _("Both sentences are the same, and nothing changed.")
     last, n = changes[-1], changes.shape[1]
     tokens = (run.source if side == "encoder" and run.source else run.side).tokens
     most, first, count = int(last.argmax()), int((changes > 0).any(0).argmax()), int((last > 0).sum())
-    ends = f"After the last layer the changed vectors differ by {percent(last[last > 0].mean())} of their length on average, most at “{target_picker.word(tokens[most])}” ({percent(last[most])})."
+    ends = _(
+        "After the last layer the changed vectors differ by {mean} of their length on average, most at “{token}” ({share}).",
+        mean=percent(last[last > 0].mean()),
+        token=target_picker.word(tokens[most]),
+        share=percent(last[most]),
+    )
     if not places:
-        return f"The words of the translation were kept, and still {count} of its {n} positions changed: each attends to the changed text. {ends}"
+        kept = _(
+            "The words of the translation were kept, and still {count} of its {n} positions changed: each attends to the changed text.",
+            count=count,
+            n=n,
+        )
+        return f"{kept} {ends}"
     if run.model.spec.framed or side == "encoder":
         layers = int((changes > 0).all(1).argmax())
         reach = (
-            f"After {layers} {'layers' if layers > 1 else 'layer'} all {n} words have changed"
+            ngettext(
+                "After {n} layer all {words} words have changed",
+                "After {n} layers all {words} words have changed",
+                layers,
+                words=n,
+            )
             if layers
-            else f"{count} of {n} words changed"
+            else _("{count} of {n} words changed", count=count, n=n)
         )
         also = (
-            ", also those before the first that differs"
+            _(", also those before the first that differs")
             if places[0] and (last[: places[0]] > 0).all()
             else ""
         )
-        return f"{reach}{also}. An encoder reads both ways. {ends}"
+        return f"{reach}{also}. {_('An encoder reads both ways.')} {ends}"
     if first:
-        return f"Left of “{target_picker.word(tokens[first])}” nothing changed, exactly: {first} of {n} words have the same numbers in every layer. A causal model cannot look ahead. {ends}"
-    return f"The first word is the one that differs, and every later word can look at it: {count} of {n} words changed. {ends}"
+        before = _(
+            "Left of “{token}” nothing changed, exactly: {first} of {n} words have the same numbers in every layer. A causal model cannot look ahead.",
+            token=target_picker.word(tokens[first]),
+            first=first,
+            n=n,
+        )
+        return f"{before} {ends}"
+    start = _(
+        "The first word is the one that differs, and every later word can look at it: {count} of {n} words changed.",
+        count=count,
+        n=n,
+    )
+    return f"{start} {ends}"
 
 
 def _folds(
@@ -110,7 +145,7 @@ def _folds(
     side: str | None,
     tokens: list[str],
 ) -> None:
-    with page_parts.fold("Which inputs can influence which output", "inside.ripple.reach") as fold:
+    with page_parts.fold(mark("Which inputs can influence which output"), "inside.ripple.reach") as fold:
         if fold.open:
             _reach(selection, run, side)
     with page_parts.fold(page_parts.EQUATION, "inside.ripple.equation") as fold:
@@ -120,9 +155,11 @@ def _folds(
     with page_parts.fold(page_parts.LOOKING, "inside.ripple.looking") as fold:
         if fold.open:
             st.markdown(
-                "Both sentences run through the model, and each vector is compared with the one at the same position in the other run: the colour is the length of the difference, as a share of the vector's own length, on a "
-                "scale by powers of ten. The row “before” is what enters the first layer: only the changed word differs there. Grey cells with a 0 are exactly equal, to the last bit, "
-                "not nearly. In a model that writes from left to right the masks let nothing flow backwards, so everything before the change is grey; in a model that reads the whole text nothing is grey."
+                _(
+                    "Both sentences run through the model, and each vector is compared with the one at the same position in the other run: the colour is the length of the difference, as a share of the vector's own length, on a "
+                    "scale by powers of ten. The row “before” is what enters the first layer: only the changed word differs there. Grey cells with a 0 are exactly equal, to the last bit, "
+                    "not nearly. In a model that writes from left to right the masks let nothing flow backwards, so everything before the change is grey; in a model that reads the whole text nothing is grey."
+                )
             )
     page_parts.sources_fold(page)
     page_parts.table_fold(lambda: _frame(changes, tokens), "inside.ripple")
@@ -137,6 +174,11 @@ def _folds(
     page_parts.export_fold(
         lambda: {"relative change": Labelled(changes, _axes(changes, tokens))}, code, key="inside.ripple"
     )
+
+
+def _rows(changes: np.ndarray) -> list[str]:
+    """Return the names of the rows on screen."""
+    return [_("before"), *(_("layer {layer}", layer=layer) for layer in range(len(changes) - 1))]
 
 
 def _axes(changes: np.ndarray, tokens: list[str]) -> dict[str, list[str]]:
@@ -160,20 +202,24 @@ def _reach(selection: Selection, run: Run, side: str | None) -> None:
         inputs,
         key=f"inside.reach.{of}",
         allowed=found,
-        axis=("output", "input"),
-        title="Which input can reach which output",
+        axis=(_("output"), _("input")),
+        title=_("Which input can reach which output"),
         height=380,
     )
     pairs, ways = int(found.sum()), found.size
     st.caption(
         literal(
-            f"By the masks of all layers, {pairs} of {ways} pairs of an input and an output are connected; a hatched cell is a pair in which the input cannot affect the output, whatever the weights."
+            _(
+                "By the masks of all layers, {pairs} of {ways} pairs of an input and an output are connected; a hatched cell is a pair in which the input cannot affect the output, whatever the weights.",
+                pairs=pairs,
+                ways=ways,
+            )
         )
     )
 
 
 def _frame(changes: np.ndarray, tokens: list[str]) -> pd.DataFrame:
-    index = pd.Index(["before", *(f"layer {i}" for i in range(len(changes) - 1))], name="after")
+    index = pd.Index(_rows(changes), name=_("after"))
     return pd.DataFrame(
         changes, index=index, columns=pd.Index([f"{place} {token}" for place, token in enumerate(tokens)])
     )

@@ -21,6 +21,7 @@ from core.reading import data_set_jobs
 from core.reading.data_set_jobs import DataSetProgress
 from core.scoring.data_set import DIVERGENCE, DataSetReading, DataSetResults, digest
 from viz.labels import head_name
+from viz.languages import ENGLISH, _, mark, using
 from viz.memo import remembered
 from viz.shell.selection import Selection
 from viz.widgets import engine_client, export
@@ -30,17 +31,22 @@ NAN = float("nan")
 PER_GROUP = 3
 """Of each group of our sentences so many are read."""
 GROUPS = {
-    "previous-word": "plain sentence",
-    "shuffled": "words shuffled",
-    "repetitions": "repetition",
-    "coreference": "pronoun",
-    "agreement": "subject and verb",
-    "quotes": "quotation",
-    "questions": "question",
-    "lists": "list",
+    "previous-word": mark("plain sentence"),
+    "shuffled": mark("words shuffled"),
+    "repetitions": mark("repetition"),
+    "coreference": mark("pronoun"),
+    "agreement": mark("subject and verb"),
+    "quotes": mark("quotation"),
+    "questions": mark("question"),
+    "lists": mark("list"),
 }
 LOSS, TOKENS, ENTROPY, DISAGREEMENT, HEAD = "loss", "tokens", "entropy", "disagreement", "head"
-NUMBERS = {LOSS: "loss", DISAGREEMENT: "disagreement", ENTROPY: "entropy, bits"}
+NUMBERS = {
+    LOSS: mark("loss"),
+    DISAGREEMENT: mark("disagreement"),
+    ENTROPY: mark("entropy, bits"),
+    TOKENS: mark("tokens"),
+}
 """The columns of the numbers of texts."""
 SESSION_TEXTS = "many_texts.texts"
 """The visitor's own texts in the session."""
@@ -54,6 +60,11 @@ class TextSet:
     lines: tuple[TextLine, ...]
     from_visitor: bool = False
     beyond: int = 0
+
+    @property
+    def name_on_screen(self) -> str:
+        """Return the name in the visitor's language, where it is one of ours."""
+        return self.name if self.from_visitor else _(self.name, n=len(GROUPS))
 
     @functools.cached_property
     def digest(self) -> str:
@@ -78,16 +89,17 @@ def ready_texts(model: str, task: str) -> TextSet:
     """Return ready-made texts: those of a toy's own task, passages with their genre, sentences with their translation, or sentences of eight kinds."""
     if rows := own_texts(model):
         lines = (TextLine(n, row.text, target=row.target or "") for n, row in enumerate(rows, 1))
-        return TextSet("texts of its own task", tuple(lines))
+        return TextSet(mark("texts of its own task"), tuple(lines))
     if task == "genre":
         books = [row for row in texts("presets") if row.kind == "genre"]
         return TextSet(
-            "passages", tuple(TextLine(n, row.text, target=row.second) for n, row in enumerate(books, 1))
+            mark("passages"),
+            tuple(TextLine(n, row.text, target=row.second) for n, row in enumerate(books, 1)),
         )
     if task == "pairs":
         pairs = texts("heads_en-es")
         return TextSet(
-            "sentences with their translation",
+            mark("sentences with their translation"),
             tuple(TextLine(n, row.text, target=row.target or "") for n, row in enumerate(pairs, 1)),
         )
     by_group: dict[str, list[str]] = defaultdict(list)
@@ -95,7 +107,7 @@ def ready_texts(model: str, task: str) -> TextSet:
         by_group[row.group].append(row.text)
     chosen = [(group, text) for group in GROUPS for text in by_group[group][:PER_GROUP]]
     return TextSet(
-        f"sentences of {len(GROUPS)} kinds",
+        mark("sentences of {n} kinds"),
         tuple(TextLine(n, text, group=GROUPS[group]) for n, (group, text) in enumerate(chosen, 1)),
     )
 
@@ -151,23 +163,28 @@ class SortKey:
     def label(self, results: DataSetResults) -> str:
         """Return the name of the number with its unit."""
         if self.by == HEAD:
-            return f"{head_name(self.layer, self.head)}, {HABIT_NAMES[self.measure]}"
+            return f"{head_name(self.layer, self.head)}, {_(HABIT_NAMES[self.measure])}"
         if self.by == DISAGREEMENT:
             return (
-                "JS divergence, bits"
+                _("JS divergence, bits")
                 if results.disagrees_by == DIVERGENCE
-                else "difference of losses, nats per character"
+                else _("difference of losses, nats per character")
             )
         return {
-            LOSS: f"loss, {loss_unit(results)}",
-            TOKENS: "tokens",
-            ENTROPY: "entropy of its classes, bits",
+            LOSS: _("loss, {unit}", unit=loss_unit(results)),
+            TOKENS: _("tokens"),
+            ENTROPY: _("entropy of its classes, bits"),
         }[self.by]
 
 
 def loss_unit(results: DataSetResults) -> str:
     """Return the unit of a loss: that of a classifier is of the whole text."""
-    return "nats" if any(results.predicted) else "nats per token"
+    return "nats" if any(results.predicted) else _("nats per token")
+
+
+def group_name(group: str) -> str:
+    """Return the name of a group on screen: in the visitor's language where the texts are ours."""
+    return group if SESSION_TEXTS in st.session_state else _(group)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +263,7 @@ def _job(key: tuple[str, ...], text_set: TextSet) -> tuple[str, ...]:
 
 def n_cut(model: Model, text_set: TextSet) -> int:
     """Return the number of texts of which only the beginning is read."""
-    _, lines = _key(model, None, text_set)
+    lines = _key(model, None, text_set)[1]
     pairs = zip(lines, text_set.lines, strict=True)
     return sum(not line.error and len(line.text) < len(typed.text.strip()) for line, typed in pairs)
 
@@ -254,11 +271,11 @@ def n_cut(model: Model, text_set: TextSet) -> int:
 def sort_names(results: DataSetResults) -> dict[str, str]:
     """Return the numbers by which these results can be sorted, with their names on screen."""
     names = {
-        LOSS: "Loss" if np.isfinite(results.loss).any() else "",
-        DISAGREEMENT: "Disagreement" if np.isfinite(results.disagreement).any() else "",
-        ENTROPY: "Entropy of its classes" if np.isfinite(results.entropy).any() else "",
-        HEAD: "One head" if results.scores else "",
-        TOKENS: "Length",
+        LOSS: _("Loss") if np.isfinite(results.loss).any() else "",
+        DISAGREEMENT: _("Disagreement") if np.isfinite(results.disagreement).any() else "",
+        ENTROPY: _("Entropy of its classes") if np.isfinite(results.entropy).any() else "",
+        HEAD: _("One head") if results.scores else "",
+        TOKENS: _("Length"),
     }
     return {by: name for by, name in names.items() if name}
 
@@ -278,19 +295,21 @@ def table(
 ) -> pd.DataFrame:
     """Return a row for each text with its numbers, sorted; `all_columns` with all columns, as they are saved."""
     numbers = _numbers(results)
-    first = {HEAD: key.label(results)}.get(key.by, NUMBERS.get(key.by, key.by))
-    columns: dict[str, Sequence[object] | np.ndarray] = {"line": [line.line for line in results.lines]}
+    first = key.label(results) if key.by == HEAD else _(NUMBERS[key.by])
+    columns: dict[str, Sequence[object] | np.ndarray] = {_("line"): [line.line for line in results.lines]}
     columns[first] = key.values(results)
     columns |= (
-        {"group": [line.group for line in results.lines]} if any(line.group for line in results.lines) else {}
+        {_("group"): [group_name(line.group) for line in results.lines]}
+        if any(line.group for line in results.lines)
+        else {}
     )
-    columns["text"] = [line.text for line in results.lines]
+    columns[_("text")] = [line.text for line in results.lines]
     columns |= {name: values for name, values in numbers.items() if name != first}
-    columns["tokens"] = results.tokens
+    columns[_("tokens")] = results.tokens
     for name, words in (
-        ("target", [line.target for line in results.lines]),
-        ("output", results.predicted),
-        ("note", results.notes),
+        (_("target"), [line.target for line in results.lines]),
+        (_("output"), results.predicted),
+        (_("note"), results.notes),
     ):
         if any(words):
             columns[name] = words
@@ -299,24 +318,25 @@ def table(
             prefix = f"{kind} " if len(results.scores) > 1 else ""
             for measure, scores in tables.items():
                 for layer, head in np.ndindex(scores.shape[1:]):
-                    columns[f"{prefix}{head_name(layer, head)} {HABIT_NAMES[measure]}"] = scores[
+                    columns[f"{prefix}{head_name(layer, head)} {_(HABIT_NAMES[measure])}"] = scores[
                         :, layer, head
                     ]
     return pd.DataFrame(columns).iloc[list(order)]
 
 
 def csv(results: DataSetResults, key: SortKey, order: Sequence[int]) -> bytes:
-    """Return all numbers of all texts as a CSV file, in the order of the list."""
-    return export.table_csv(table(results, key, order, all_columns=True)).encode("utf-8")
+    """Return all numbers of all texts as a CSV file, in the order of the list, its columns named in English."""
+    with using(ENGLISH.code):
+        return export.table_csv(table(results, key, order, all_columns=True)).encode("utf-8")
 
 
 def _numbers(results: DataSetResults) -> Mapping[str, np.ndarray]:
     """Return the columns of numbers that are not all missing."""
     numbers = {
-        NUMBERS[LOSS]: results.loss,
-        f"loss of {results.other}": results.other_loss,
-        NUMBERS[DISAGREEMENT]: results.disagreement,
-        NUMBERS[ENTROPY]: results.entropy,
+        _(NUMBERS[LOSS]): results.loss,
+        _("loss of {model}", model=results.other): results.other_loss,
+        _(NUMBERS[DISAGREEMENT]): results.disagreement,
+        _(NUMBERS[ENTROPY]): results.entropy,
     }
     return {name: values for name, values in numbers.items() if np.isfinite(values).any()}
 
@@ -324,11 +344,17 @@ def _numbers(results: DataSetResults) -> Mapping[str, np.ndarray]:
 def loss_kind(model: Model) -> str:
     """Return what the loss of this model is, in a sentence; "" for one without."""
     if model.can("fill_blanks"):
-        return "Pseudo-loss: each token is masked in turn, and the loss is the mean of -ln p of the masked token (Salazar et al. 2020). It is not the probability of the text."
+        return _(
+            "Pseudo-loss: each token is masked in turn, and the loss is the mean of -ln p of the masked token (Salazar et al. 2020). It is not the probability of the text."
+        )
     if model.can("score_words"):
         if model.spec.has_source:
-            return "Loss: the mean of -ln p of the tokens of the translation, where one is given; else of what the model writes itself, which it always finds probable."
-        return "Loss: the mean of -ln p of each token, given the tokens before it."
+            return _(
+                "Loss: the mean of -ln p of the tokens of the translation, where one is given; else of what the model writes itself, which it always finds probable."
+            )
+        return _("Loss: the mean of -ln p of each token, given the tokens before it.")
     if model.is_classifier:
-        return "Loss: -ln p of the class that is given; without one there is no loss, and the entropy of its classes shows how sure the model is."
+        return _(
+            "Loss: -ln p of the class that is given; without one there is no loss, and the entropy of its classes shows how sure the model is."
+        )
     return ""

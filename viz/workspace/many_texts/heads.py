@@ -11,6 +11,7 @@ from core.analysis.heads.habits import HABIT_NAMES
 from core.scoring.data_set import DataSetResults
 from viz.instruments import heatmap
 from viz.labels import head_name
+from viz.languages import _
 from viz.memo import remembered
 from viz.number_text import number
 from viz.shell import state
@@ -45,9 +46,9 @@ def show(view: TextView) -> None:
             rows,
             columns,
             key=f"many_texts.heads.{key.kind}.{key.measure}",
-            axis=("layer", "head"),
+            axis=(_("layer"), _("head")),
             selected=(key.layer, key.head),
-            title=f"Mean over the texts: {HABIT_NAMES[key.measure]}",
+            title=_("Mean over the texts: {measure}", measure=_(HABIT_NAMES[key.measure])),
             numbers=True,
             margins=False,
             height=HEIGHT,
@@ -58,16 +59,20 @@ def show(view: TextView) -> None:
     with right:
         values = key.values(view.results)
         known = values[np.isfinite(values)]
-        spread = f", spread (standard deviation) {number(float(known.std()), 3)}" if len(known) > 1 else ""
-        st.markdown(f"#### {head_name(key.layer, key.head)} on each text")
-        st.text(
-            f"{HABIT_NAMES[key.measure]}: mean {number(float(known.mean()), 3) if len(known) else 'not known'}{spread}"
+        st.markdown(f"#### {_('{head} on each text', head=head_name(key.layer, key.head))}")
+        text = _(
+            "{measure}: mean {mean}",
+            measure=_(HABIT_NAMES[key.measure]),
+            mean=number(float(known.mean()), 3) if len(known) else _("not known"),
         )
+        if len(known) > 1:
+            text += _(", spread (standard deviation) {spread}", spread=number(float(known.std()), 3))
+        st.text(text)
         listing.points(view)
         if not state.presenting():
             listing.show_text(view)
             st.button(
-                "Sort the texts by this head",
+                _("Sort the texts by this head"),
                 icon=":material/sort:",
                 type="tertiary",
                 on_click=_sort_by,

@@ -15,6 +15,7 @@ from core.reading.data_set_jobs import TOKENS
 from core.scoring.data_set import DIVERGENCE, DataSetResults, scored_tokens
 from viz.charts.marks import PICKED
 from viz.labels import literal, visible
+from viz.languages import _, mark
 from viz.memo import remembered
 from viz.number_text import number
 from viz.shell import links, state
@@ -28,7 +29,7 @@ SHADE = "rgba(91, 106, 222, {:.2f})"
 DEEP, FAINT = 0.62, 0.08
 CERTAIN = 10.0
 """Nats from which on a token is as dark as it can be."""
-IN_THE_BOX = "in the box"
+IN_THE_BOX = mark("in the box")
 LIST_ROW, LIST_HEIGHT, IN_A_ROOM = 33, 320, 250
 
 
@@ -47,18 +48,20 @@ def points(view: TextView) -> None:
     """Draw all texts as points; a click chooses one."""
     label, lines = view.key.label(view.results), view.results.lines
     known = [
-        (value, line.group, line.text, line.line)
+        (value, data.group_name(line.group), line.text, line.line)
         for value, line in zip(view.key.values(view.results).tolist(), lines, strict=True)
         if np.isfinite(value)
     ]
     if not view.is_in_set and np.isfinite(view.value):
-        known.append((view.value, IN_THE_BOX if any(line.group for line in lines) else "", view.line.text, 0))
+        known.append(
+            (view.value, _(IN_THE_BOX) if any(line.group for line in lines) else "", view.line.text, 0)
+        )
     values, groups, texts, numbers = zip(*known, strict=True) if known else ((), (), (), ())
     chart = charts.strip(values, groups, texts, numbers, label, view.line.line)
     page_parts.show(
         chart,
         CHART,
-        f"{len(known)} texts as points: {label}",
+        _("{n} texts as points: {label}", n=len(known), label=label),
         on_pick=partial(_pick_point, {line.line: line for line in lines}, view.model),
         present_height=IN_A_ROOM,
     )
@@ -88,14 +91,14 @@ def _list(view: TextView, order: Sequence[int]) -> None:
         on_select=partial(_pick_row, name, [results.lines[place] for place in order], view.model),
         selection_mode="single-row",
         column_config={
-            "line": st.column_config.NumberColumn(width=45),
-            "group": st.column_config.TextColumn(width=110),
-            "text": st.column_config.TextColumn(width=290),
-            "tokens": st.column_config.NumberColumn(width=60),
+            _("line"): st.column_config.NumberColumn(width=45),
+            _("group"): st.column_config.TextColumn(width=110),
+            _("text"): st.column_config.TextColumn(width=290),
+            _("tokens"): st.column_config.NumberColumn(width=60),
         },
     )
     st.download_button(
-        "Save as CSV",
+        _("Save as CSV"),
         partial(data.csv, results, key, tuple(order)),
         "many_texts.csv",
         "text/csv",
@@ -115,14 +118,14 @@ def _pick_row(name: str, lines: Sequence[TextLine], model: Model) -> None:
 def show_text(view: TextView) -> None:
     """Draw the text in view with its numbers, its tokens shaded by their loss, and the link to Look."""
     model, line, key = view.model, view.line, view.key
-    group = f" :gray[{literal(line.group)}]" if line.group else ""
-    title = f"Text {line.line}{group}" if view.is_in_set else "The text in the box"
+    group = f" :gray[{literal(data.group_name(line.group))}]" if line.group else ""
+    title = _("Text {n}", n=line.line) + group if view.is_in_set else _("The text in the box")
     with st.container(border=True, key="many_texts.text"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(f"#### {title}", width="content")
             links.page_link(
                 "look",
-                "Open in Look",
+                _("Open in Look"),
                 icon=":material/visibility:",
                 model=model.name,
                 text=line.text,
@@ -132,7 +135,9 @@ def show_text(view: TextView) -> None:
         st.markdown(_tokens(view))
         st.markdown(_numbers(view))
         if view.is_cut:
-            st.caption(f"The first {TOKENS} tokens are read. Split the text to have all of it measured.")
+            st.caption(
+                _("The first {n} tokens are read. Split the text to have all of it measured.", n=TOKENS)
+            )
         if view.line_results is not None and view.line_results.notes[view.place]:
             st.text(view.line_results.notes[view.place])
 
@@ -172,13 +177,13 @@ def _numbers(view: TextView) -> str:
     """Return the numbers of a text as lines of Markdown."""
     results, place, key = view.line_results, view.place, view.key
     if results is None:
-        return ":gray[This text could not be measured.]"
+        return f":gray[{_('This text could not be measured.')}]"
     unit = data.loss_unit(results)
     numbers = [
-        ("loss", results.loss[place], unit),
-        (f"loss of {results.other}", results.other_loss[place], unit),
-        ("disagreement", results.disagreement[place], _unit(results)),
-        ("entropy of its classes", results.entropy[place], "bits"),
+        (_("loss"), results.loss[place], unit),
+        (_("loss of {model}", model=results.other), results.other_loss[place], unit),
+        (_("disagreement"), results.disagreement[place], _unit(results)),
+        (_("entropy of its classes"), results.entropy[place], "bits"),
     ]
     if key.by == HEAD:
         numbers.append((key.label(results), view.value, ""))
@@ -187,22 +192,28 @@ def _numbers(view: TextView) -> str:
         for name, value, unit in numbers
         if np.isfinite(value)
     ]
-    phrases.append(f"tokens **{results.tokens[place]}**")
+    phrases.append(_("tokens **{n}**", n=int(results.tokens[place])))
     if results.predicted[place]:
-        phrases.append(f"predicted **{literal(results.predicted[place])}**")
+        phrases.append(_("predicted **{words}**", words=literal(results.predicted[place])))
     if view.line.target:
-        phrases.append(f"given {literal(view.line.target)}")
+        phrases.append(_("given {words}", words=literal(view.line.target)))
     lines = [" · ".join(phrases)]
     values = key.values(view.results)
     values = values[np.isfinite(values)]
     if np.isfinite(view.value) and len(values) > 1:
         below = int((values < view.value).sum())
         name = key.label(view.results) if key.by == HEAD else data.sort_names(view.results)[key.by]
-        lines.append(f":gray[:small[{literal(name)}: higher than {below} of the {len(values)} texts.]]")
+        higher = _(
+            "{number}: higher than {below} of the {n} texts.",
+            number=literal(name),
+            below=below,
+            n=len(values),
+        )
+        lines.append(f":gray[:small[{higher}]]")
     if np.isfinite(results.loss[place]) and not results.predicted[place]:
-        lines.append(":gray[:small[The darker a token, the larger its loss.]]")
+        lines.append(f":gray[:small[{_('The darker a token, the larger its loss.')}]]")
     return "  \n".join(lines)
 
 
 def _unit(results: DataSetResults) -> str:
-    return "bits (maximum 1)" if results.disagrees_by == DIVERGENCE else "nats per character"
+    return _("bits (maximum 1)") if results.disagrees_by == DIVERGENCE else _("nats per character")

@@ -11,6 +11,7 @@ from core.data.text_lines import TextLine, read_upload
 from core.errors import InputError
 from core.model import Model
 from core.reading.data_set_jobs import TEXTS, TOKENS
+from viz.languages import _, mark
 from viz.shell import notices
 from viz.widgets import page_parts
 from viz.workspace.many_texts.data import SESSION_TEXTS, TextSet
@@ -20,31 +21,36 @@ from viz.workspace.shared.text_file import TextFile
 TYPED, FILE = "many_texts.typed", "many_texts.file"
 TYPED_BEFORE = "many_texts.lines"
 """The key of the typed texts, while their box is not drawn."""
-TYPED_NAME = "typed texts"
+TYPED_NAME = mark("typed texts")
 
 
 def show_form(model: Model) -> None:
     """Draw a fold with a box for texts, the place for a file, the choice of its columns, and the button."""
-    with page_parts.fold("Your own texts", "many_texts.own") as fold:
+    with page_parts.fold(mark("Your own texts"), "many_texts.own") as fold:
         if fold.open:
             _form(model)
 
 
 def _form(model: Model) -> None:
     st.text(
-        f"One text per line, or a table (CSV, TSV) whose first row names its columns: up to {TEXTS} texts, the first {TOKENS} tokens of each. "
-        "They stay in this visit and are in no link."
+        _(
+            "One text per line, or a table (CSV, TSV) whose first row names its columns: up to {texts} texts, the first {tokens} tokens of each. They stay in this visit and are in no link.",
+            texts=TEXTS,
+            tokens=TOKENS,
+        )
     )
-    typed = st.text_area("Texts, one per line", st.session_state.get(TYPED_BEFORE, ""), key=TYPED, height=150)
+    typed = st.text_area(
+        _("Texts, one per line"), st.session_state.get(TYPED_BEFORE, ""), key=TYPED, height=150
+    )
     st.session_state[TYPED_BEFORE] = typed
     file = text_file.choose(FILE, _target_name(model), groups=True)
     filled = bool(file or typed.strip())
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if st.button(
-            "Measure these texts",
+            _("Measure these texts"),
             icon=":material/menu_book:",
             disabled=not filled,
-            help=None if filled else "Type a text, or choose a file.",
+            help=None if filled else _("Type a text, or choose a file."),
         ):
             try:
                 st.session_state[SESSION_TEXTS] = from_file(file) if file else from_box(typed)
@@ -53,7 +59,7 @@ def _form(model: Model) -> None:
                 notices.box(error.wrong, error.rule, error.remedy)
         if SESSION_TEXTS in st.session_state:
             st.button(
-                "Back to the ready-made texts",
+                _("Back to the ready-made texts"),
                 type="tertiary",
                 icon=":material/undo:",
                 on_click=lambda: st.session_state.pop(SESSION_TEXTS, None),
@@ -63,14 +69,14 @@ def _form(model: Model) -> None:
 def _target_name(model: Model) -> str:
     """Return what a second column holds for this model; "" for one that has no use for it."""
     if model.spec.has_source and model.head is None:
-        return "Column of the translation"
-    return "Column of the class" if model.is_classifier else ""
+        return _("Column of the translation")
+    return _("Column of the class") if model.is_classifier else ""
 
 
 def from_box(typed: str) -> TextSet:
     """Return the texts that were typed, one per line; empty lines are no texts. Raises InputError where there is none."""
     data = typed.encode("utf-8", "replace")
-    text_file.check_size("What was typed", len(data))
+    text_file.check_size(_("What was typed"), len(data))
     return _text_set(TYPED_NAME, (line for line in read_upload("typed.txt", data) if line.text.strip()))
 
 
@@ -86,17 +92,18 @@ def _text_set(name: str, lines: Iterable[TextLine]) -> TextSet:
         rows.pop()
     usable = [line for line in rows if not line.error]
     if not usable:
+        shown = _(name) if name == TYPED_NAME else name
         reason = f" {rows[0].error}" if rows else ""
         raise InputError(
-            f"{name[:1].upper()}{name[1:]} has no text to read.{reason}",
-            "One text at least must be read.",
-            "Type a text, or choose another file.",
+            _("{name} has no text to read.", name=f"{shown[:1].upper()}{shown[1:]}") + reason,
+            _("One text at least must be read."),
+            _("Type a text, or choose another file."),
         )
     lines = tuple(replace(line, text=line.text.strip() or line.text) for line in rows[:TEXTS])
     if all(line.error for line in lines):
         lines = tuple(usable[:TEXTS])
     return TextSet(
-        name if name == TYPED_NAME else f"texts of {name}",
+        _(name) if name == TYPED_NAME else _("texts of {name}", name=name),
         lines,
         from_visitor=True,
         beyond=len(rows) - len(lines),

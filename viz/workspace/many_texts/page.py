@@ -16,6 +16,7 @@ from core.reading.data_set_jobs import TOKENS, DataSetProgress
 from core.scoring.data_set import DIVERGENCE, DataSetReading, DataSetResults, disagrees_by
 from viz.instruments.kit import origin
 from viz.labels import head_name
+from viz.languages import _, mark, ngettext
 from viz.number_text import number
 from viz.shell import errors, notices, state
 from viz.shell.pages import Cite, Page
@@ -40,8 +41,8 @@ PAGE = Page(
     menu="lab",
     activity="sort a data set",
 )
-BY = {"texts": "Texts", "heads": "Heads", "patterns": "Mean patterns"}
-HIGHEST = {"highest": "Highest first", "lowest": "Lowest first"}
+BY = {"texts": mark("Texts"), "heads": mark("Heads"), "patterns": mark("Mean patterns")}
+HIGHEST = {"highest": mark("Highest first"), "lowest": mark("Lowest first")}
 BEAT = 1.0
 """Seconds between two looks at a reading that runs."""
 SELECT = 220
@@ -49,13 +50,17 @@ SELECT = 220
 LOSSES = r"\text{loss}(x) = -\frac{1}{n} \sum_{t=1}^{n} \ln p(x_t \mid x_{<t}), \qquad \text{pseudo-loss}(x) = -\frac{1}{n} \sum_{t=1}^{n} \ln p(x_t \mid x_{\setminus t})"
 DIVERGENCES = r"\text{disagreement}(x) = \frac{1}{n} \sum_{t=1}^{n} \text{JSD}\left(p_t, q_t\right)"
 DIFFERENCES = r"\text{disagreement}(x) = \frac{\left| \sum_t -\ln p(x_t) - \sum_t -\ln q(x_t) \right|}{\text{characters of } x}"
-LOOKING = (
+LOOKING = mark(
     "Each point is a text. {loss}\n\n{disagreement}A measure of a head is that of *Find heads*, on each text by itself, by word. A mean pattern lines the texts up at their first or their last token: "
     "each cell is the mean over the texts that have both positions, so it means most where all texts are made alike. A text is read up to {tokens} tokens."
 )
 DISAGREEMENTS = {
-    DIVERGENCE: "The two models have the same tokens or classes, so they disagree by the Jensen-Shannon divergence of what they predict, in bits (maximum 1), the mean over all positions.\n\n",
-    "difference": "A token of one model is not a token of the other, so the two disagree by the difference of their losses of the same words, in nats per character.\n\n",
+    DIVERGENCE: mark(
+        "The two models have the same tokens or classes, so they disagree by the Jensen-Shannon divergence of what they predict, in bits (maximum 1), the mean over all positions.\n\n"
+    ),
+    "difference": mark(
+        "A token of one model is not a token of the other, so the two disagree by the difference of their losses of the same words, in nats per character.\n\n"
+    ),
 }
 CODE = """import core
 
@@ -134,11 +139,11 @@ def _other(model: Model) -> Model | None:
         state.write(**{"many_texts.other": None})
     with st.container(width=SELECT):
         name = controls.select(
-            "Second model",
+            _("Second model"),
             ["", *others],
             "many_texts.other",
             "",
-            lambda each: each or "none",
+            lambda each: each or _("none"),
         )
     if not name:
         return None
@@ -148,10 +153,13 @@ def _other(model: Model) -> Model | None:
         notices.box(error.wrong, error.rule, error.remedy)
         return None
     if not disagrees_by(model, second):
-        rule = (
-            "Two models are compared where both read the same kind of text and have the same kind of output."
+        notices.box(
+            _("{model} and {other} cannot be compared.", model=model.name, other=name),
+            _(
+                "Two models are compared where both read the same kind of text and have the same kind of output."
+            ),
+            _("Choose another second model."),
         )
-        notices.box(f"{model.name} and {name} cannot be compared.", rule, "Choose another second model.")
         return None
     return second
 
@@ -163,8 +171,8 @@ def _results(model: Model, other: Model | None, text_set: TextSet) -> DataSetRes
         return results
     if results.problem:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.text(f"These texts could not be measured: {results.problem}")
-            st.button("Try again", on_click=data.forget, args=(model, other, text_set), type="tertiary")
+            st.text(_("These texts could not be measured: {problem}", problem=results.problem))
+            st.button(_("Try again"), on_click=data.forget, args=(model, other, text_set), type="tertiary")
     else:
         st.fragment(_running, run_every=BEAT)(model, other, text_set)
     if other is None:
@@ -181,7 +189,12 @@ def _running(model: Model, other: Model | None, text_set: TextSet) -> None:
             return
         st.progress(
             standing.done / max(standing.total, 1),
-            f"Measuring {len(text_set.lines)} texts: {standing.done} of {standing.total or '…'} steps",
+            _(
+                "Measuring {n} texts: {done} of {total} steps",
+                n=len(text_set.lines),
+                done=standing.done,
+                total=standing.total or "…",
+            ),
         )
 
 
@@ -200,10 +213,12 @@ def _views(
             for name in BY
             if name == "texts" or (results.scores if name == "heads" else results.patterns)
         ]
-        by = controls.segmented("View", views, "many_texts.by", "texts", BY.__getitem__, quiet=True)
+        by = controls.segmented(
+            _("View"), views, "many_texts.by", "texts", lambda name: _(BY[name]), quiet=True
+        )
         key, highest = _sort(results, by)
         end = patterns.choose_end() if by == "patterns" else ""
-    origin.tell(model=model.name, text=f"{results.n_read} {text_set.name}", kind=key.kind)
+    origin.tell(model=model.name, text=f"{results.n_read} {text_set.name_on_screen}", kind=key.kind)
     if by == "patterns":
         patterns.show(results, key, end)
         sentence = pattern_sentence(results, text_set, key)
@@ -219,17 +234,30 @@ def _views(
     if n_notes or n_cut or text_set.beyond:
         n_texts = len(results.lines)
         beyond = (
-            f"The first {n_texts} of {n_texts + text_set.beyond:,} texts are measured. "
+            _(
+                "The first {n} of {all:,} texts are measured. ",
+                n=n_texts,
+                all=n_texts + text_set.beyond,
+            )
             if text_set.beyond
             else ""
         )
         missing = (
-            f"{n_notes} {'texts lack' if n_notes > 1 else 'text lacks'} a number: the column note says why. "
+            ngettext(
+                "{n} text lacks a number: the column note says why. ",
+                "{n} texts lack a number: the column note says why. ",
+                n_notes,
+            )
             if n_notes
             else ""
         )
         cut = (
-            f"Of {n_cut} {'texts' if n_cut > 1 else 'text'} the first {TOKENS} tokens are read."
+            ngettext(
+                "Of {n} text the first {tokens} tokens are read.",
+                "Of {n} texts the first {tokens} tokens are read.",
+                n_cut,
+                tokens=TOKENS,
+            )
             if n_cut
             else ""
         )
@@ -244,7 +272,7 @@ def _sort(results: DataSetResults, view: str) -> tuple[SortKey, bool]:
     by = HEAD
     if view == "texts":
         with st.container(width=SELECT):
-            by = controls.select("Sort by", list(names), "many_texts.sort", first, names.__getitem__)
+            by = controls.select(_("Sort by"), list(names), "many_texts.sort", first, names.__getitem__)
     kind = measure = ""
     layer = head = 0
     if by == HEAD and results.scores:
@@ -253,7 +281,12 @@ def _sort(results: DataSetResults, view: str) -> tuple[SortKey, bool]:
     if view == "texts":
         highest = (
             controls.segmented(
-                "Order", list(HIGHEST), "many_texts.order", "highest", HIGHEST.__getitem__, quiet=True
+                _("Order"),
+                list(HIGHEST),
+                "many_texts.order",
+                "highest",
+                lambda name: _(HIGHEST[name]),
+                quiet=True,
             )
             == "highest"
         )
@@ -264,17 +297,23 @@ def _head(results: DataSetResults, view: str) -> tuple[str, str, int, int]:
     """Draw the choice of a head and of its measure."""
     kinds = list(results.scores)
     if view == "patterns":
-        kinds = list(dict.fromkeys(kind for kind, _ in results.patterns))
+        kinds = list(dict.fromkeys(kind for kind, _end in results.patterns))
     kind = state.peek("kind")
     kind = kind if kind in kinds else kinds[0]
     if len(kinds) > 1:
-        kind = controls.segmented("Which attention", kinds, "kind", kind, attention_kinds.KINDS.__getitem__)
+        kind = controls.segmented(
+            _("Which attention"), kinds, "kind", kind, lambda name: _(attention_kinds.KINDS[name])
+        )
     scores = results.scores[kind]
     measure = next(iter(scores))
     if view != "patterns":
         with st.container(width=SELECT):
             measure = controls.select(
-                "Measure", list(scores), "many_texts.measure", measure, HABIT_NAMES.__getitem__
+                _("Measure"),
+                list(scores),
+                "many_texts.measure",
+                measure,
+                lambda name: _(HABIT_NAMES[name]),
             )
     layers, n_heads = scores[measure].shape[1:]
     means = heads.means(results, kind, measure)
@@ -292,7 +331,7 @@ def _head(results: DataSetResults, view: str) -> tuple[str, str, int, int]:
 
         state.seed_widget(key, (layer, head))
         st.selectbox(
-            "Head",
+            _("Head"),
             places,
             key=key,
             format_func=lambda place: head_name(*place),
@@ -307,12 +346,19 @@ def set_sentence(results: DataSetResults, text_set: TextSet, key: SortKey) -> st
     values = key.values(results)
     known = np.isfinite(values)
     name = key.label(results)
-    start = f"{results.n_read} {text_set.name} with {results.model}"
+    start = _(
+        "{n} {texts} with {model}", n=results.n_read, texts=text_set.name_on_screen, model=results.model
+    )
     if results.other:
-        start += f" and {results.other}"
+        start += _(" and {other}", other=results.other)
     if not known.any():
-        return f"{start}: no text has this number ({name})."
-    mean = f"{start}: {name}, on average {number(float(values[known].mean()), 3)}"
+        return _("{start}: no text has this number ({name}).", start=start, name=name)
+    mean = _(
+        "{start}: {name}, on average {mean}",
+        start=start,
+        name=name,
+        mean=number(float(values[known].mean()), 3),
+    )
     groups = {
         group: values[known & np.array([line.group == group for line in results.lines])]
         for group in _groups(results)
@@ -320,8 +366,20 @@ def set_sentence(results: DataSetResults, text_set: TextSet, key: SortKey) -> st
     means = {group: float(numbers.mean()) for group, numbers in groups.items() if len(numbers)}
     if len(means) > 1:
         high, low = (pick(means, key=means.__getitem__) for pick in (max, min))
-        return f"{mean}. Highest in the group “{high}” ({number(means[high], 3)}), lowest in “{low}” ({number(means[low], 3)})."
-    return f"{mean}, from {number(float(values[known].min()), 3)} to {number(float(values[known].max()), 3)}."
+        return _(
+            "{mean}. Highest in the group “{high}” ({most}), lowest in “{low}” ({least}).",
+            mean=mean,
+            high=data.group_name(high),
+            most=number(means[high], 3),
+            low=data.group_name(low),
+            least=number(means[low], 3),
+        )
+    return _(
+        "{mean}, from {least} to {most}.",
+        mean=mean,
+        least=number(float(values[known].min()), 3),
+        most=number(float(values[known].max()), 3),
+    )
 
 
 def pattern_sentence(results: DataSetResults, text_set: TextSet, key: SortKey) -> str:
@@ -331,11 +389,22 @@ def pattern_sentence(results: DataSetResults, text_set: TextSet, key: SortKey) -
         for name in results.scores[key.kind]
     }
     averages = {name: mean for name, mean in averages.items() if name != "spread" and np.isfinite(mean)}
-    start = f"{head_name(key.layer, key.head)} over {results.n_read} {text_set.name} with {results.model}"
+    start = _(
+        "{head} over {n} {texts} with {model}",
+        head=head_name(key.layer, key.head),
+        n=results.n_read,
+        texts=text_set.name_on_screen,
+        model=results.model,
+    )
     if not averages:
         return f"{start}."
     best = max(averages, key=averages.__getitem__)
-    return f"{start}: its strongest measure is “{HABIT_NAMES[best]}”, on average {number(averages[best], 3)}."
+    return _(
+        "{start}: its strongest measure is “{measure}”, on average {mean}.",
+        start=start,
+        measure=_(HABIT_NAMES[best]),
+        mean=number(averages[best], 3),
+    )
 
 
 def _groups(results: DataSetResults) -> list[str]:
@@ -352,8 +421,8 @@ def _folds(model: Model, results: DataSetResults) -> None:
                 page_parts.equation(DIVERGENCES if results.disagrees_by == DIVERGENCE else DIFFERENCES)
     with page_parts.fold(page_parts.LOOKING, "many_texts.looking") as fold:
         if fold.open:
-            apart = DISAGREEMENTS.get(results.disagrees_by, "")
-            st.markdown(LOOKING.format(loss=data.loss_kind(model), disagreement=apart, tokens=TOKENS))
+            apart = _(DISAGREEMENTS.get(results.disagrees_by, ""))
+            st.markdown(_(LOOKING, loss=data.loss_kind(model), disagreement=apart, tokens=TOKENS))
     page_parts.sources_fold(PAGE)
     everything = list(range(len(results.lines)))
     page_parts.table_fold(lambda: data.table(results, key, everything, all_columns=True), "many_texts")

@@ -10,19 +10,22 @@ import streamlit as st
 from core.scoring.data_set import END, START, DataSetResults
 from viz.instruments import grid, heatmap
 from viz.labels import head_name, query_and_key, visible
+from viz.languages import _, mark
 from viz.memo import remembered
 from viz.shell import state
 from viz.widgets import controls
 from viz.workspace.many_texts.data import SortKey
 from viz.workspace.shared.attention_kinds import crosses
 
-ENDS = {START: "Line up first tokens", END: "Line up last tokens"}
+ENDS = {START: mark("Line up first tokens"), END: mark("Line up last tokens")}
 HEIGHT, IN_A_ROOM = 440, 330
 
 
 def choose_end() -> str:
     """Draw the choice of the end at which texts are lined up, and return it."""
-    return controls.segmented("Aligned", list(ENDS), "many_texts.align", START, ENDS.__getitem__, quiet=True)
+    return controls.segmented(
+        _("Aligned"), list(ENDS), "many_texts.align", START, lambda name: _(ENDS[name]), quiet=True
+    )
 
 
 def show(results: DataSetResults, key: SortKey, end: str) -> None:
@@ -40,7 +43,7 @@ def show(results: DataSetResults, key: SortKey, end: str) -> None:
                 key=f"many_texts.all.{key.kind}.{end}",
                 selected=(key.layer, key.head),
                 allowed=allowed,
-                title="Mean patterns of all heads",
+                title=_("Mean patterns of all heads"),
                 queries=queries,
                 keys=keys,
             ).head
@@ -55,15 +58,18 @@ def show(results: DataSetResults, key: SortKey, end: str) -> None:
             key=f"many_texts.pattern.{key.kind}.{end}",
             allowed=allowed,
             axis=query_and_key("token", across=crosses(key.kind)),
-            title=f"{head_name(key.layer, key.head)}, mean over {results.n_read} texts",
+            title=_("{head}, mean over {n} texts", head=head_name(key.layer, key.head), n=results.n_read),
             margins=False,
             height=IN_A_ROOM if state.presenting() else HEIGHT,
         )
     if not state.presenting():
         n_first, n_least = int(mean.counts.max()), int(mean.counts.min())
         st.caption(
-            f"A cell is the mean over the texts that have both positions: {n_first} texts at the aligned end, {n_least} at the other. "
-            "A position is named by its token where at least half of the texts have the same there."
+            _(
+                "A cell is the mean over the texts that have both positions: {most} texts at the aligned end, {least} at the other. A position is named by its token where at least half of the texts have the same there.",
+                most=n_first,
+                least=n_least,
+            )
         )
 
 

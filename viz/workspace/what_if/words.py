@@ -48,7 +48,7 @@ def _prediction_sentence(change: Change, prediction: PredictionChange | None) ->
     text = _(
         "{cause} {what} {changes}",
         cause=_cause(change),
-        what=_what(change, prediction, _word(prediction, was)),
+        what=_compared_output(change, prediction, _word(prediction, was)),
         changes=changes(a, b),
     )
     if now != was:
@@ -61,7 +61,7 @@ def _prediction_sentence(change: Change, prediction: PredictionChange | None) ->
     return _("{text}; it is still the first.", text=text)
 
 
-def _what(change: Change, prediction: PredictionChange, word: str) -> str:
+def _compared_output(change: Change, prediction: PredictionChange, word: str) -> str:
     """Return the output that is compared, with its kind."""
     model = change.before.model
     match model.main_output:
