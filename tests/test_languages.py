@@ -26,7 +26,7 @@ BARE = {
     "viz/__init__.py": 1,
     "viz/charts": 16,
     "viz/classroom": 84,
-    "viz/course": 2938,
+    "viz/course": 2895,
     "viz/export": 48,
     "viz/instruments": 119,
     "viz/limits.py": 2,

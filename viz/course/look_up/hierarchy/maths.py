@@ -17,12 +17,25 @@ from core.run import TokenSequence
 from core.serving.engine import RunRequest, default
 from core.text import Word
 from viz.labels import shorten
+from viz.languages import _, mark, write_number
 
 Array = np.ndarray
 MODEL = "han-genres"
 KEEP = ("*.attn.*", "document")
 SPLIT, VALID, FOLDS = "genres test", "genres valid", "books left out"
 """Splits of the record."""
+KINDS = (
+    mark("detective"),
+    mark("fairy tale"),
+    mark("history"),
+    mark("nature science"),
+    mark("sea story"),
+    mark("western"),
+)
+"""The kinds of book, as `label_text` writes them."""
+CLASSIFIERS = mark("linear on tf-idf of words and pairs"), mark("naive Bayes over words")
+"""The other classifiers, as the record names them."""
+COMMONEST = mark("always the commonest class")
 BEGINNING = 34
 """Letters of a sentence that name it in a list."""
 
@@ -140,11 +153,23 @@ def _ranks(values: Array) -> Array:
 
 @dataclass(frozen=True)
 class PresetResult:
-    """One of our texts, what the network outputs for it, and whether that is right."""
+    """One of our texts, the network's class for it with its probability, and whether that is right."""
 
     row: Preset
-    says: str
+    predicted_class: str
+    chance: float
     passed: bool
+
+    @property
+    def says(self) -> str:
+        """Return a sentence on the output and the right class."""
+        return _(
+            "{model} predicts {kind} ({share}); it is meant as {meant}.",
+            model=MODEL,
+            kind=_(self.predicted_class),
+            share=write_number(f"{100 * self.chance:.0f}%"),
+            meant=_(label_text(self.row.second)),
+        )
 
 
 def preset_results() -> tuple[PresetResult, ...]:
@@ -152,9 +177,11 @@ def preset_results() -> tuple[PresetResult, ...]:
     found = []
     for row in texts("presets"):
         if row.kind == "genre":
-            one = check_preset(row, default().run(RunRequest(model=MODEL, text=row.text, keep=())))
+            run = default().run(RunRequest(model=MODEL, text=row.text, keep=()))
+            one, chances = check_preset(row, run), softmax(run.classes)
             assert one is not None
-            found.append(PresetResult(row, one.summary, one.passed))
+            said = label_text(run.model.config.classes[int(chances.argmax())])
+            found.append(PresetResult(row, said, float(chances.max()), one.passed))
     return tuple(found)
 
 
@@ -167,7 +194,7 @@ def accuracies() -> dict[str, float]:
     ]
     found = {score.subject: score.value for score in scores if score.measure == "accuracy"}
     common = [score.value for score in scores if score.measure == "commonest" and score.subject == MODEL]
-    return {**found, **({"always the commonest class": common[0]} if common else {})}
+    return {**found, **({COMMONEST: common[0]} if common else {})}
 
 
 def left_out() -> dict[str, float]:
@@ -176,7 +203,7 @@ def left_out() -> dict[str, float]:
     found = {
         score.split: score.value for score in scores if (score.measure, score.subject) == ("accuracy", MODEL)
     }
-    names = {FOLDS: f"mean of {len(by_fold())} folds", VALID: "valid", SPLIT: "test"}
+    names = {FOLDS: _("mean of {n} folds", n=len(by_fold())), VALID: _("valid"), SPLIT: _("test")}
     return {name: found[split] for split, name in names.items() if split in found}
 
 

@@ -6,10 +6,19 @@ from dataclasses import dataclass
 
 from core.data.texts import texts
 from viz.course.look_up.hierarchy.maths import MODEL
+from viz.languages import _, mark
 from viz.widgets.knobs import Knobs, knob, sentence
 
-SLUG = "hierarchy"
+SLUG, MOST = "hierarchy", 1024
 EXAMPLES = {row.task: row.text for row in texts("presets") if row.kind == "genre"}
+TITLES = (
+    mark("fairy tale at sea"),
+    mark("a whale"),
+    mark("a murder at sea"),
+    mark("a murder on a ranch"),
+    mark("nature"),
+)
+"""Titles of our texts that are not those of their kinds."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +30,7 @@ class Params(Knobs):
         sentence(
             "A text of a few sentences, your own or one of ours",
             model=MODEL,
-            most="a page of up to 1,024 words and punctuation marks",
-            placeholder="Type or paste a few sentences",
+            most=lambda: _("a page of up to {n:,} words and punctuation marks", n=MOST),
+            placeholder=mark("Type or paste a few sentences"),
         ),
     )

@@ -17,13 +17,14 @@ from viz.course.look_up.hierarchy import maths
 from viz.course.look_up.hierarchy.params import EXAMPLES, SLUG, Params
 from viz.instruments import SUMMING, arithmetic, marked, strip
 from viz.labels import distinct, percent
+from viz.languages import _, mark
 from viz.shell import present_layout
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
-WHOLE_TEXT = "the whole text"
+WHOLE_TEXT = mark("the whole text")
 MOST_OPTIONS = 5
 """Largest number of answers to a question."""
-STAYS, SHARE = "It stays", "{:.1%}"
+STAYS, SHARE = mark("It stays"), "{:.1%}"
 ROOM = 330
 """Height of a chart in present mode, in pixels."""
 
@@ -34,20 +35,34 @@ def guess(params: Params, data: maths.Data) -> Folds:
     top = data.heaviest
     told = exhibit_parts.predict(
         f"{SLUG}.first",
-        "The network classifies the kind of book that this text is from. Which sentence gets the most weight?",
+        _(
+            "The network classifies the kind of book that this text is from. Which sentence gets the most weight?"
+        ),
         {data.names[i]: float(data.sentences[i]) for i in _option_indices(data.sentences)},
         data.names[top],
-        f"It gets {percent(data.sentences[top], 2)} of the weight; uniform would be {percent(1 / len(data.sentence_texts), 2)}. "
-        "No sentence was marked in training: the network learned from pages and from the kind of book alone.",
+        _(
+            "It gets {share} of the weight; uniform would be {uniform}. No sentence was marked in training: the network learned from pages and from the kind of book alone.",
+            share=percent(data.sentences[top], 2),
+            uniform=percent(1 / len(data.sentence_texts), 2),
+        ),
     )
     if told:
-        _bars(data.names, data.sentences, top, f"{SLUG}.sentences", "The weight of each sentence.")
+        _bars(data.names, data.sentences, top, f"{SLUG}.sentences", _("The weight of each sentence."))
     if not (told and exhibit_parts.presenting()):  # before a room there is no place for both
         _text(data, len(data.sentence_texts) if told else None)
     said = (
-        f"{len(data.sentence_texts)} sentences share {percent(round(data.sentences.sum(), 6), 2)}. {_class(data)}"
+        _(
+            "{n} sentences share {total}.",
+            n=len(data.sentence_texts),
+            total=percent(round(data.sentences.sum(), 6), 2),
+        )
+        + f" {_class(data)}"
         if told
-        else f"{len(data.words)} words and punctuation marks in {len(data.sentence_texts)} sentences. Guess first, then the weights are shown."
+        else _(
+            "{words} words and punctuation marks in {n} sentences. Guess first, then the weights are shown.",
+            words=len(data.words),
+            n=len(data.sentence_texts),
+        )
     )
     return _summary_and_folds(
         said, params, data, top, revealed=told, equations=("levels.sentences", "levels.document")
@@ -58,27 +73,52 @@ def inside(params: Params, data: maths.Data) -> Folds:
     """Ask for the word with the largest weight in one sentence, then shade the words."""
     _examples(params)
     at = controls.pills(
-        "Sentence", range(len(data.sentence_texts)), f"{SLUG}.sentence", data.heaviest, lambda i: str(1 + i)
+        _("Sentence"),
+        range(len(data.sentence_texts)),
+        f"{SLUG}.sentence",
+        data.heaviest,
+        lambda i: str(1 + i),
     )
     places = data.words_of(at)
     weights, words = data.inside[places], distinct(data.words[i] for i in places)
     top = int(weights.argmax())
     told = exhibit_parts.predict(
         f"{SLUG}.word",
-        f"Inside sentence {1 + at} the weights of the words sum to 100%. Which word gets the most weight?",
+        _(
+            "Inside sentence {n} the weights of the words sum to {all}. Which word gets the most weight?",
+            n=1 + at,
+            all=percent(1.0),
+        ),
         {words[i]: float(weights[i]) for i in _option_indices(weights)},
         words[top],
-        f"“{words[top]}” gets {percent(weights[top], 2)} of the attention over {len(words)} words and punctuation marks; with uniform weights it would be "
-        f"{percent(1 / len(words), 2)}. The query u_w is the same vector in every sentence of every text.",
+        _(
+            "“{word}” gets {share} of the attention over {n} words and punctuation marks; with uniform weights it would be {uniform}. The query u_w is the same vector in every sentence of every text.",
+            word=words[top],
+            share=percent(weights[top], 2),
+            n=len(words),
+            uniform=percent(1 / len(words), 2),
+        ),
     )
     with present_layout.full_width():
         _text(data, at if told else None)
-    said = f"Sentence {1 + at} of {len(data.sentence_texts)}: “{data.sentence_texts[at]}”"
+    said = _(
+        "Sentence {n} of {all}: “{text}”",
+        n=1 + at,
+        all=len(data.sentence_texts),
+        text=data.sentence_texts[at],
+    )
     if told:
         most = [places[i] for i in np.argsort(-weights, kind="stable")[:3]]
-        listed = ", ".join(f"“{data.words[i]}” {percent(data.inside[i], 2)}" for i in most)
+        listed = ", ".join(
+            _("“{word}” {share}", word=data.words[i], share=percent(data.inside[i], 2)) for i in most
+        )
         said = exhibit_parts.by_mode(
-            f"Largest weights in sentence {1 + at}: {listed}; all its words together {percent(round(weights.sum(), 5), 2)}.",
+            _(
+                "Largest weights in sentence {n}: {words}; all its words together {total}.",
+                n=1 + at,
+                words=listed,
+                total=percent(round(weights.sum(), 5), 2),
+            ),
             "",  # the verdict and the picture have these numbers
         )
     return _summary_and_folds(
@@ -97,21 +137,32 @@ def product(params: Params, data: maths.Data) -> Folds:
     _examples(params)
     most = np.argsort(-data.products, kind="stable")
     n, total = len(data.sentence_texts), float(data.products.sum())
-    options = ["1", *([str(n)] if n > 1 else []), "It depends on the text"]
+    options = ["1", *([str(n)] if n > 1 else []), _("It depends on the text")]
     told = exhibit_parts.predict(
         f"{SLUG}.sum",
-        "Multiply each word's weight in its sentence by the weight of the sentence, and add up these products over the whole text. What is the sum?",
+        _(
+            "Multiply each word's weight in its sentence by the weight of the sentence, and add up these products over the whole text. What is the sum?"
+        ),
         options,
         "1",
-        f"Inside sentence i the weights sum to 1, so its words have a_i together; and the a_i sum to 1. For this text: {total:.4f}.",
+        _(
+            "Inside sentence i the weights sum to 1, so its words have a_i together; and the a_i sum to 1. For this text: {total:.4f}.",
+            total=total,
+        ),
     )
     with present_layout.full_width():
         _text(data, n if told else None)
     listed = ", ".join(
-        f"“{data.words[i]}” {percent(data.sentences[data.numbers[i]], 1)} × {percent(data.inside[i], 1)} = {percent(data.products[i], 2)}"
+        _(
+            "“{word}” {sentence} × {inside} = {product}",
+            word=data.words[i],
+            sentence=percent(data.sentences[data.numbers[i]], 1),
+            inside=percent(data.inside[i], 1),
+            product=percent(data.products[i], 2),
+        )
         for i in most[:3]
     )
-    said = f"Largest products: {listed}." if told else " "
+    said = _("Largest products: {products}.", products=listed) if told else " "
     return _summary_and_folds(said, params, data, data.heaviest, revealed=told, equations=("levels.product",))
 
 
@@ -120,18 +171,23 @@ def kinds(params: Params, data: maths.Data) -> Folds:
     right."""
     _examples(params)
     order = np.argsort(-data.chances, kind="stable")
-    best = int(order[0])
+    best, kinds = int(order[0]), [_(name) for name in data.classes]
     told = exhibit_parts.predict(
         f"{SLUG}.kind",
-        "Which kind of book does the network predict?",
-        {data.classes[i]: float(data.chances[i]) for i in range(len(data.classes))},
-        data.classes[best],
-        f"{data.classes[best][0].upper()}{data.classes[best][1:]}, {percent(data.chances[best], 2)}; next {data.classes[order[1]]}, "
-        f"{percent(data.chances[order[1]], 2)}.",
+        _("Which kind of book does the network predict?"),
+        dict(zip(kinds, data.chances.tolist(), strict=True)),
+        kinds[best],
+        _(
+            "{kind}, {share}; next {second}, {second_share}.",
+            kind=_capitalised(kinds[best]),
+            share=percent(data.chances[best], 2),
+            second=kinds[order[1]],
+            second_share=percent(data.chances[order[1]], 2),
+        ),
     )
     if told:
-        names = [data.classes[i] for i in order]
-        _bars(names, data.chances[order], 0, f"{SLUG}.kinds", "The probability of each kind of book.")
+        names, alt = [kinds[i] for i in order], _("The probability of each kind of book.")
+        _bars(names, data.chances[order], 0, f"{SLUG}.kinds", alt)
     else:
         _text(data, None)
     return _summary_and_folds(
@@ -142,32 +198,42 @@ def kinds(params: Params, data: maths.Data) -> Folds:
 def deletion(params: Params, data: maths.Data) -> Folds:
     """Ask for the class without the sentence of the largest weight, then draw the loss without each sentence."""
     _examples(params)
-    n, name = len(data.chances_without), data.classes[data.predicted_class]
+    n, name = len(data.chances_without), _(data.classes[data.predicted_class])
     if not n:
-        page_parts.summary("The text is one sentence: without it nothing is left to read.")
+        page_parts.summary(_("The text is one sentence: without it nothing is left to read."))
         return _summary_and_folds("", params, data, 0)
     left = data.chances_without[data.heaviest]
     likely = [i for i in np.argsort(-left, kind="stable") if i != data.predicted_class][:3]
-    answers = {STAYS: float(left[data.predicted_class])} | {
-        f"It becomes {data.classes[i]}": float(left[i]) for i in likely
+    answers = {_(STAYS): float(left[data.predicted_class])} | {
+        _("It becomes {kind}", kind=_(data.classes[i])): float(left[i]) for i in likely
     }
     told = exhibit_parts.predict(
         f"{SLUG}.gone",
-        f"The network outputs {name}. Delete the sentence with the largest weight, number {1 + data.heaviest}: what happens to the class?",
+        _(
+            "The network outputs {kind}. Delete the sentence with the largest weight, number {n}: what happens to the class?",
+            kind=name,
+            n=1 + data.heaviest,
+        ),
         answers,
         max(answers, key=answers.__getitem__),
-        f"{name[0].upper()}{name[1:]} had {percent(data.chances[data.predicted_class], 2)}; without that sentence it has "
-        f"{percent(left[data.predicted_class], 2)}.",
+        _(
+            "{kind} had {before}; without that sentence it has {after}.",
+            kind=_capitalised(name),
+            before=percent(data.chances[data.predicted_class], 2),
+            after=percent(left[data.predicted_class], 2),
+        ),
     )
     lost = data.chances[data.predicted_class] - data.chances_without[:, data.predicted_class]
     lanes = [
-        Lane("weight of the sentence", data.sentences, limits=(0.0, 1.0)),
-        Lane(f"loss of probability of “{name}” when it is deleted", lost if told else None, hue=1),
+        Lane(_("weight of the sentence"), data.sentences, limits=(0.0, 1.0)),
+        Lane(
+            _("loss of probability of “{kind}” when it is deleted", kind=name), lost if told else None, hue=1
+        ),
     ]
     _chart(
-        bar_lanes(lanes, labels=[str(1 + i) for i in range(n)], x_title="sentence"),
+        bar_lanes(lanes, labels=[str(1 + i) for i in range(n)], x_title=_("sentence")),
         f"{SLUG}.without",
-        "For each sentence its weight, and what the class loses without it.",
+        _("For each sentence its weight, and what the class loses without it."),
         room=460,
     )
     return _summary_and_folds(
@@ -180,7 +246,7 @@ def deletion(params: Params, data: maths.Data) -> Folds:
     )
 
 
-def measured(params: Params, _: object) -> Folds:
+def measured(params: Params, _data: object) -> Folds:
     """Ask for the accuracy, then draw it beside simpler classifiers, by kind of book, and on our own texts."""
     found, ours = maths.accuracies(), engine_client.submit((SLUG, "ours"), maths.preset_results, 400)
     own, others = maths.MODEL, [name for name in found if name != maths.MODEL]
@@ -189,27 +255,45 @@ def measured(params: Params, _: object) -> Folds:
     fair = next(iter(books.values()))
     told = exhibit_parts.predict_share(
         f"{SLUG}.right",
-        "What share of the pages from books that it never read does it classify correctly? Always choosing the most frequent kind is right in "
-        f"{percent(found.get('always the commonest class', 0.0))}.",
+        _(
+            "What share of the pages from books that it never read does it classify correctly? Always choosing the most frequent kind is right in {share}.",
+            share=percent(found.get(maths.COMMONEST, 0.0)),
+        ),
         fair,
-        f"The mean over {len(folds)} networks, each trained without one fifth of the books, is {percent(fair, 2)} ({percent(min(folds))} to "
-        f"{percent(max(folds))})"
-        + (f"; on test {percent(found[own], 2)}, {best} {percent(found[best], 2)}." if best else "."),
+        _(
+            "The mean over {n} networks, each trained without one fifth of the books, is {mean} ({least} to {most})",
+            n=len(folds),
+            mean=percent(fair, 2),
+            least=percent(min(folds)),
+            most=percent(max(folds)),
+        )
+        + (
+            _(
+                "; on test {share}, {other} {other_share}.",
+                share=percent(found[own], 2),
+                other=_(best),
+                other_share=percent(found[best], 2),
+            )
+            if best
+            else "."
+        ),
     )
     if told:
-        network = {f"this network, {name}": value for name, value in books.items()}
-        rows = pd.Series(network | {f"{name}, test": found[name] for name in others})
+        network = {_("this network, {split}", split=name): value for name, value in books.items()}
+        rest = {_("{classifier}, test", classifier=_(name)): found[name] for name in others}
+        rows = pd.Series(network | rest)
         _chart(
             marks.bars(rows, SHARE, highlighted=list(network), end=1.0),
             f"{SLUG}.right",
-            "The share of pages that are classified correctly, by classifier and books.",
+            _("The share of pages that are classified correctly, by classifier and books."),
         )
     wrong = [one for one in ours if not one.passed]
-    kinds = ", ".join(f"{name} {percent(value)}" for name, value in classes.items())
-    said = (
-        f"By kind of book, mean of the folds, the lowest first: {kinds}. Of our own {len(ours)} texts {len(ours) - len(wrong)} are right. "
-        + " ".join(f"“{one.row.task}”: {one.says}" for one in wrong)
-    )
+    said = _(
+        "By kind of book, mean of the folds, the lowest first: {kinds}. Of our own {n} texts {right} are right. ",
+        kinds=", ".join(f"{_(name)} {percent(value)}" for name, value in classes.items()),
+        n=len(ours),
+        right=len(ours) - len(wrong),
+    ) + " ".join(_("“{title}”: {says}", title=_(one.row.task), says=one.says) for one in wrong)
     page_parts.summary(said if told else " ")
     table = pd.DataFrame(
         [(one.row.task, one.says, one.passed) for one in ours], columns=["our text", "output", "right"]
@@ -225,7 +309,7 @@ def measured(params: Params, _: object) -> Folds:
 def _examples(params: Params) -> None:
     """Draw buttons for our own texts, named by their kind of book."""
     if not exhibit_parts.presenting():
-        examples = {name: {f"{SLUG}.text": text} for name, text in EXAMPLES.items()}
+        examples = {_(name): {f"{SLUG}.text": text} for name, text in EXAMPLES.items()}
         controls.preset_values(examples, f"{SLUG}.ours", {f"{SLUG}.text": params.text})
 
 
@@ -239,13 +323,13 @@ def _text(data: maths.Data, row: int | None) -> None:
         return
     strip(
         data.rows,
-        [*(f"sentence {1 + i}" for i in range(len(data.sentence_texts))), WHOLE_TEXT],
+        [*(_("sentence {n}", n=1 + i) for i in range(len(data.sentence_texts))), _(WHOLE_TEXT)],
         keys=data.words,
         key=f"{SLUG}.text",
         selected=row,
         say=SUMMING,
-        subject="the network",
-        names=("the text", "shaded by"),
+        subject=_("the network"),
+        names=(_("the text"), _("shaded by")),
         height=exhibit_parts.by_mode(520, 365),
     )
 
@@ -267,7 +351,12 @@ def _option_indices(weights: np.ndarray) -> list[int]:
 
 
 def _class(data: maths.Data) -> str:
-    return f"Output: {data.classes[data.predicted_class]} ({percent(data.chances[data.predicted_class], 2)})."
+    kind, chance = data.classes[data.predicted_class], data.chances[data.predicted_class]
+    return _("Output: {kind} ({share}).", kind=_(kind), share=percent(chance, 2))
+
+
+def _capitalised(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _verdict(params: Params, data: maths.Data) -> str:
@@ -282,8 +371,9 @@ def _verdict(params: Params, data: maths.Data) -> str:
         None,
     )
     if one is None:
-        return f"{_class(data)} It has six kinds of book, and no class for any other text."
-    return f"{_class(data)} " + ("That is right." if one.passed else f"A telling error: {one.says}")
+        return f"{_class(data)} {_('It has six kinds of book, and no class for any other text.')}"
+    said = _("That is right.") if one.passed else _("A telling error: {says}", says=one.says)
+    return f"{_class(data)} {said}"
 
 
 def _deletion_summary(data: maths.Data, losses: np.ndarray) -> str:
@@ -292,17 +382,27 @@ def _deletion_summary(data: maths.Data, losses: np.ndarray) -> str:
         int(losses.argmax()),
         [1 + i for i, row in enumerate(data.chances_without) if row.argmax() != data.predicted_class],
     )
-    said = f"Deleting sentence {1 + worst} costs most: {percent(losses[worst], 2)} of probability; its weight is {percent(data.sentences[worst], 2)}. "
+    said = _(
+        "Deleting sentence {n} costs most: {loss} of probability; its weight is {weight}. ",
+        n=1 + worst,
+        loss=percent(losses[worst], 2),
+        weight=percent(data.sentences[worst], 2),
+    )
     said += (
-        f"The class changes without sentence {', '.join(map(str, turned))}."
+        _("The class changes without sentence {numbers}.", numbers=", ".join(map(str, turned)))
         if turned
-        else "No single sentence changes the class."
+        else _("No single sentence changes the class.")
     )
     same = maths.agreement(data)
     return (
         said
         if same is None
-        else f"{said} Rank correlation of weight and loss over these {len(losses)} sentences: {same:.2f}."
+        else said
+        + _(
+            " Rank correlation of weight and loss over these {n} sentences: {rank:.2f}.",
+            n=len(losses),
+            rank=same,
+        )
     )
 
 
@@ -311,7 +411,9 @@ def _arithmetic(params: Params, sentence: int, word: int) -> None:
     run = engine_client.run(maths.MODEL, params.text, keep=maths.KEEP)
     piece = run.side.words[word].pieces[0]
     lines = cell_arithmetic(run, "words", 0, 0, sentence, piece)
-    arithmetic(lines, key=f"{SLUG}.lines", words=(f"sentence {1 + sentence}", run.side.words[word].text))
+    arithmetic(
+        lines, key=f"{SLUG}.lines", words=(_("sentence {n}", n=1 + sentence), run.side.words[word].text)
+    )
 
 
 def _summary_and_folds(
