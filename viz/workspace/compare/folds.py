@@ -19,7 +19,7 @@ from viz.workspace.compare.compared import LETTERS, Compared, Pair, Pane
 from viz.workspace.shared import attention_kinds, head_ref
 
 DIVERGENCE = r"\mathrm{JSD}(a, b) = H\left(\tfrac{a + b}{2}\right) - \tfrac{1}{2}\left(H(a) + H(b)\right)"
-LIKENESS = r"\mathrm{cosine} = \frac{\sum_{ij} a_{ij} b_{ij}}{\lVert a \rVert \, \lVert b \rVert}, \qquad \mathrm{correlation} = \text{%s}"
+LIKENESS = r"\text{%s} = \frac{\sum_{ij} a_{ij} b_{ij}}{\lVert a \rVert \, \lVert b \rVert}, \qquad \text{%s} = \text{%s}"
 LOOKING = mark(
     "Rows are the queries (the words that attend), columns the keys (the words attended to). All patterns share one scale from 0 to 1. The scale of the difference is centred on 0: one colour where A gives more weight, the other where B does. Hatched cells are masked; grey ones belong to a word that has no counterpart, because one of the two lacks it.\n\n"
     "The divergence is 0 bits for equal rows and 1 bit for rows that have no word in common; weight on a word that the other sentence lacks counts as a difference. "
@@ -122,7 +122,7 @@ def figures(measured: HeadHabits, w: np.ndarray, *, patches: bool = False) -> pd
 
 def _equation(comparison: Compared, pair: Pair) -> None:
     page_parts.equation(DIVERGENCE)
-    page_parts.equation(LIKENESS % _("the same after taking off the means"))
+    page_parts.equation(LIKENESS % (_("cosine"), _("correlation"), _("the same after taking off the means")))
     if not pair.order:
         return
     row = pair.order[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from core.analysis.heads.habits import HeadHabits
 from core.analysis.heads.head_similarity import nearest_heads
 from viz.instruments.picture import patches
 from viz.labels import literal
-from viz.languages import _, mark
+from viz.languages import ENGLISH, _, current, mark
 from viz.shell.pages import Cite, Page
 from viz.shell.selection import Selection
 from viz.widgets import controls, page_parts
@@ -44,6 +45,19 @@ BY = {
     "map": mark("Map"),
     "kinds": mark("Kinds"),
 }
+WORDS = {"drawn": mark("drawing")} | {
+    word: word
+    for word in (
+        mark("score"),
+        mark("head"),
+        mark("passage"),
+        mark("measure"),
+        mark("one measure"),
+        mark("another"),
+        mark("rows with a stroke"),
+    )
+}
+"""Words of the equations, and their messages."""
 OF_ONE_MODEL = ("scatter", "corpus")
 """Views of one model, which compare it with no other."""
 LOOKING = {
@@ -136,7 +150,7 @@ def page() -> None:
         page_parts.summary(content.numbers)
     with page_parts.fold(page_parts.EQUATION, "find.equation") as fold:
         if fold.open:
-            page_parts.equation(content.equation)
+            page_parts.equation(_in_words(content.equation))
             page_parts.dataframe(content.table().head(12), hide_index=True, key="find.equation.numbers")
     with page_parts.fold(page_parts.LOOKING, "find.looking") as fold:
         if fold.open:
@@ -144,6 +158,13 @@ def page() -> None:
     page_parts.sources_fold(PAGE)
     page_parts.table_fold(content.table, "find")
     page_parts.export_fold(content.data, content.code, key="find", archives=content.archives)
+
+
+def _in_words(latex: str) -> str:
+    """Return an equation with its words in the language of the page."""
+    if current() is ENGLISH:
+        return latex
+    return re.sub(r"\\text\{([^{}]+)\}", lambda found: rf"\text{{{_(WORDS[found[1]])}}}", latex)
 
 
 def _among_others(
