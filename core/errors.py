@@ -2,28 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 MOST = 800
 """Letters of one part: what was given, and is named in it, may be a million letters long."""
+
+
+def in_english(message: str, **values: Any) -> str:
+    """Return a message, its `{names}` replaced by the values; without values as it is."""
+    return message.format(**values) if values else message
+
+
+language: Callable[..., str] = in_english
+"""The function that words a message for whoever reads it: an app in several languages puts its own here."""
 
 
 class InputError(ValueError):
     """Something that was given cannot be used. The text has three parts; of one that is too long the middle is left out.
 
-    >>> error = InputError("The text is empty.", "A model needs at least one token.", "Type a word.")
+    `values` are filled into the `{names}` of the parts, so that an app can word them in another language; `str` is English.
+
+    >>> error = InputError("The text has {n:,} letters.", "It has {most:,} at most.", "Shorten it.", n=4000, most=300)
     >>> str(error)
-    'The text is empty. A model needs at least one token. Type a word.'
+    'The text has 4,000 letters. It has 300 at most. Shorten it.'
     >>> error.remedy
-    'Type a word.'
+    'Shorten it.'
     >>> len(InputError(f"There is no model '{'x' * 10**6}'.", "", "").wrong)
     800
     """
 
-    def __init__(self, wrong: str, rule: str, remedy: str) -> None:
-        self.wrong, self.rule, self.remedy = map(_shortened, (wrong, rule, remedy))
-        super().__init__(f"{self.wrong} {self.rule} {self.remedy}")
+    def __init__(self, wrong: str, rule: str, remedy: str, **values: Any) -> None:
+        self.messages = (wrong, rule, remedy) if values else tuple(map(_shortened, (wrong, rule, remedy)))
+        self.values = values
+        super().__init__(" ".join(_shortened(in_english(part, **values)) for part in self.messages))
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
-        return type(self), (self.wrong, self.rule, self.remedy)
+    @property
+    def wrong(self) -> str:
+        return self._worded(0)
+
+    @property
+    def rule(self) -> str:
+        return self._worded(1)
+
+    @property
+    def remedy(self) -> str:
+        return self._worded(2)
+
+    def _worded(self, part: int) -> str:
+        return _shortened(language(self.messages[part], **self.values))
+
+    def __reduce__(self) -> Any:
+        return _again, (type(self), self.messages, self.values)
+
+
+def _again(kind: type[InputError], messages: tuple[str, str, str], values: dict[str, Any]) -> InputError:
+    return kind(*messages, **values)
 
 
 class UnknownKind(InputError):

@@ -24,11 +24,11 @@ from viz.languages import __main__ as catalogues
 ROOT = Path(__file__).resolve().parents[1]
 BARE = {
     "viz/__init__.py": 1,
-    "viz/charts": 16,
-    "viz/classroom": 84,
+    "viz/charts": 4,
+    "viz/classroom": 75,
     "viz/course": 2895,
     "viz/export": 48,
-    "viz/instruments": 119,
+    "viz/instruments": 6,
     "viz/limits.py": 2,
     "viz/platform": 23,
     "viz/sources.py": 3,
@@ -41,7 +41,7 @@ BARE = {
 WORD = re.compile(r"[“„‘\"'(*]*[^\W\d_]+(?:['’-][^\W\d_]+)*[”“’\"'),.;:?!*…]*")
 CODE = re.compile(r"[<{;=\\]|\w_\w|::|^\W*$")
 SENTENCE = re.compile(r"[A-Z][a-z]+ [a-z]+ [a-z]+")
-THROUGH = {"_", "ngettext", "mark", "Page", "ScriptWords"}
+THROUGH = {"_", "ngettext", "mark", "Page", "ScriptWords", "Sentences"}
 """Calls whose strings the catalogues have."""
 QUIET = {
     "PageError",
@@ -63,6 +63,15 @@ QUIET = {
     "print",
 }
 """Calls whose strings only programmers read, and who started the server."""
+OF_PYTHON = {
+    "viz/instruments/kit/figure.py",
+    "viz/instruments/kit/notebook.py",
+    "viz/instruments/kit/picture.py",
+    "viz/instruments/tree/tree.py",
+    "viz/instruments/qkv/of_run.py",
+    "viz/instruments/whole_model/of_run.py",
+}
+"""Files whose other strings only who calls them from Python reads: errors of `viz.heatmap` and `Picture.save`, names of pictures in a notebook."""
 DRAWING = {
     "button",
     "caption",
@@ -116,8 +125,8 @@ def prose(text: str) -> bool:
     return sum(bool(WORD.fullmatch(word)) for word in words) >= 2
 
 
-def bare_strings(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the strings below a node that are prose, or drawn, and go through no catalogue.
+def bare_strings(node: ast.AST, worded: bool = False) -> Iterator[ast.AST]:
+    """Yield the strings below a node that are prose, or drawn, and go through no catalogue; `worded`: those of errors do.
 
     >>> source = 'st.button("Draw"); st.text(_("Draw")); x = f"{n} more words"; raise ValueError("not seen by anybody")'
     >>> [ast.unparse(each) for each in bare_strings(ast.parse(source))]
@@ -125,6 +134,11 @@ def bare_strings(node: ast.AST) -> Iterator[ast.AST]:
     """
     if isinstance(node, ast.Call):
         name = function_name(node)
+        if name in extract.ERRORS and worded:
+            for part in node.args:
+                if not extract.error_messages(ast.unparse(ast.Call(node.func, [part], []))):
+                    yield from bare_strings(part, worded)
+            return
         if name in THROUGH | QUIET:
             return
         if name in DRAWING and isinstance(node.func, ast.Attribute) and node.args:
@@ -136,16 +150,18 @@ def bare_strings(node: ast.AST) -> Iterator[ast.AST]:
             yield node
         for part in getattr(node, "values", ()):
             if isinstance(part, ast.FormattedValue):
-                yield from bare_strings(part.value)
+                yield from bare_strings(part.value, worded)
         return
     elif is_silent(node):
         return
     for child in ast.iter_child_nodes(node):
-        yield from bare_strings(child)
+        yield from bare_strings(child, worded)
 
 
 def is_silent(node: ast.AST) -> bool:
     """Return whether a node is a docstring, a comparison, or the HTML of a component."""
+    if isinstance(node, ast.ClassDef):
+        return node.name == extract.SENTENCES
     if isinstance(node, ast.Assign):
         return ast.unparse(node.targets[0]) == extract.HTML_NAME
     return isinstance(node, ast.Compare) or (
@@ -170,8 +186,10 @@ def survey() -> dict[str, list[str]]:
     """Return the places of bare strings by package."""
     places: dict[str, list[str]] = {}
     for path, tree in trees().items():
+        if path.relative_to(ROOT).as_posix() in OF_PYTHON:
+            continue
         lines = places.setdefault(package(path), [])
-        for node in bare_strings(tree):
+        for node in bare_strings(tree, path.relative_to(ROOT).as_posix().startswith(extract.WORDED)):
             lines.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)[:120]}")  # type: ignore[attr-defined]
     return places
 

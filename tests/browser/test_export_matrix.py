@@ -53,7 +53,7 @@ elif show == "board":
     board([[Grid("Q", [[1.0, -1.5]], "1 x 2", rows=["car"], columns=["a", "b"]), Sign("="), Grid("K", [[-0.25], [2.0]], "2 x 1")]], **more)
 elif show == "candidates":
     way = lambda *scores: Way("softmax", (("score", "1 + 1", "2"),), scores)
-    candidates([Bar(5, "a", 0.7, 1.0, None, way(-0.5, -0.5)), Bar(9, "b", 0.3, 0.0, "top-k", way(-1.5, -np.inf))], taken=5, filters=["top-k"], **more)
+    candidates([Bar(5, "a", 0.7, 1.0, None, way(-0.5, -0.5)), Bar(9, "b", 0.3, 0.0, "top-k", way(-1.5, -np.inf))], taken_id=5, filters=["top-k"], **more)
 elif show == "diagram":
     diagram([Node("a", "Embedding", (50, 1), (40, 1), tooltip="numbers", picture=[[0.0, -2.0]]), Node("b", "Attention", (50, 3), (40, 1))], edges=[Edge(((50, 1.5), (50, 2.5)))], rows=5, **more)
 elif show == "grid":

@@ -16,6 +16,7 @@ from viz.charts import marks
 from viz.charts.parts import keys, panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, visible
+from viz.languages import _, mark
 from viz.number_text import power_of_ten
 
 Points = Sequence[tuple[float, float]]
@@ -41,7 +42,7 @@ def quality(
     trained: int,
     user_points: Mapping[str, tuple[float, float]] | None = None,
     longest: float | None = None,
-    titles: tuple[str, str] = ("letters in the word", "letters right"),
+    titles: tuple[str, str] = (mark("letters in the word"), mark("letters right")),
     height: int = 370,
 ) -> vega.Layers:
     """Return a chart of the share of correct letters over length, with a dotted line at the longest text in training and diamonds for the visitor's own texts (`user_points`).
@@ -55,15 +56,18 @@ def quality(
     own = [(name, x, y) for name, (x, y) in (user_points or {}).items()]
     return marks.lines(
         pd.DataFrame({curve.name: dict(curve.points) for curve in curves}).sort_index(),
-        x=titles[0],
-        title=titles[1],
+        x=_(titles[0]),
+        title=_(titles[1]),
         form=".0%",
         ends=(-0.02, 1.25),
-        end=longest or 1.055 * max(trained, *(x for curve in curves for x, _ in curve.points)),
+        end=longest or 1.055 * max(trained, *(x for curve in curves for x, _y in curve.points)),
         hues=[curve.hue for curve in curves],
         highlighted=[curve.name for curve in curves if curve.strong],
         dashed=[curve.name for curve in curves if curve.dashed],
-        overlay=[*marks.rules({"longest in training": trained}), *marks.dots(own, shape="diamond", size=290)],
+        overlay=[
+            *marks.rules({_("longest in training"): trained}),
+            *marks.dots(own, shape="diamond", size=290),
+        ],
         height=height,
     )
 
@@ -84,9 +88,9 @@ def slopes(
     ([10.0, 0.01, 0.8, 0.2], ['h', 'i'])
     """
     n, whole = len(letters), panels.EXTENT
-    longest = 1.055 * max([x for curve in over for x, _ in curve.points] + [1.0])
-    most = max([value for curve in places for _, value in curve.points] + [1e-9])
-    high = max([1.0, *(value for curve in over for _, value in curve.points)])
+    longest = 1.055 * max([x for curve in over for x, _y in curve.points] + [1.0])
+    most = max([value for curve in places for _x, value in curve.points] + [1e-9])
+    high = max([1.0, *(value for curve in over for _x, value in curve.points)])
     upper = panels.Panel(0.075 * whole, 0.45 * whole, LEAST, math.log10(high) + 0.3)
     lower = panels.Panel(0.665 * whole, 0.91 * whole, 0.0, 1.06 * most)
     lines: list[dict[str, Any]] = []
@@ -103,7 +107,7 @@ def slopes(
             _tooltip_fields(curve)
             | {"x": x / longest, "y": upper.position(power), "at": f"{x:g} letter{'s' * (x != 1)}"}
             | {"value": value, "said": f"{value:.2g}"}
-            for (x, value), (_, power) in zip(curve.points, powers, strict=True)
+            for (x, value), (_x, power) in zip(curve.points, powers, strict=True)
             if power >= LEAST
         ]
     for curve in places:
@@ -113,7 +117,7 @@ def slopes(
                 "part": f"{curve.name} below",
                 "x": (x + 0.6) / (n + 0.2),
                 "y": lower.position(value),
-                "at": f"letter {x + 1:g}, {visible(letters[int(x)])}",
+                "at": _("letter {n:g}, {letter}", n=x + 1, letter=visible(letters[int(x)])),
                 "value": value,
                 "said": f"{value:.2f}",
             }
@@ -144,9 +148,9 @@ def slopes(
     )
     hue, shape = _key(over)
     key = vega.rows([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
-    line, _ = _lines(vega.rows(lines).encode(x=across, y=up, color=hue, detail="part:N"), [])
+    line = _lines(vega.rows(lines).encode(x=across, y=up, color=hue, detail="part:N"), [])[0]
     told = vega.tooltip(("name:N", " "), ("at:N", " "), ("said:N", "slope"))
-    _, dot = _lines(vega.rows(dots).encode(x=across, y=up, color=hue), told)
+    dot = _lines(vega.rows(dots).encode(x=across, y=up, color=hue), told)[1]
     fitted = alt.ExprRef("min(datum.fontSize, 1.6 * datum.wide * width)")
     below = (
         vega.rows(marks)
@@ -154,7 +158,7 @@ def slopes(
         .encode(x=across, y=up, text="text:N")
     )
     title = (
-        vega.rows([{"x": 0.5, "y": 0.53 * whole, "text": "letters read"}])
+        vega.rows([{"x": 0.5, "y": 0.53 * whole, "text": _("letters read")}])
         .mark_text(baseline="top", fontSize=13, color=theme.MUTED)
         .encode(x=across, y=up, text="text:N")
     )

@@ -12,6 +12,7 @@ from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import percent, phrase, visible
+from viz.languages import _
 
 STRIDE = 1.75
 """Distance of rows, in tiles: the name of a row is above it."""
@@ -72,7 +73,7 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> vega.Layers:
     names = [{"y": at * STRIDE - 0.58, "text": phrase(row.name)} for at, row in enumerate(rows)]
     across = alt.X("left:Q", axis=None, scale=vega.exact_scale(-0.55, longest - 0.45))
     down = alt.Y("top:Q", axis=None, scale=vega.exact_scale((len(rows) - 1) * STRIDE + 0.55, -1.2))
-    told = vega.tooltip("place:Q", ("text:N", "letter"), ("sure:N", " "))
+    told = vega.tooltip("place:Q", ("text:N", _("letter")), ("sure:N", " "))
     shades = alt.Color(
         "shade:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb")
     )

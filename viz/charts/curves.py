@@ -11,6 +11,7 @@ import numpy as np
 from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
+from viz.languages import _, mark
 from viz.number_text import number as number
 from viz.number_text import signed
 
@@ -93,7 +94,7 @@ def lanes(
     ours = [theme.CATEGORICAL[of % len(theme.CATEGORICAL)] for of in hues or [0] * n_lanes]
     hue = vega.colour_channel("lane:N", dict(zip(pairs, ours, strict=False)))
     lines = vega.rows(curve).transform_fold(list(pairs), as_=["lane", "y"])
-    told = vega.tooltip(("name:N", "curve"), ("x:Q", x_title), "value:N")
+    told = vega.tooltip(("name:N", _("curve")), ("x:Q", x_title), "value:N")
     base = vega.rows(dots).encode(x=across, y=up, color=hue, tooltip=told)
     layers: list[alt.Chart] = [
         lines.mark_line(strokeWidth=0.8 if whole else 1.6).encode(x=across, y=up, color=hue),
@@ -121,7 +122,7 @@ def profiles(
     lower: Mapping[str, Band],
     *,
     titles: tuple[str, str],
-    x_title: str = "distance k, in positions",
+    x_title: str = mark("distance k, in positions"),
     height: int = 470,
     line: int = 26,
 ) -> alt.LayerChart:
@@ -143,7 +144,7 @@ def profiles(
         for name in (*upper, *lower)
     }
     ends = [
-        [float(v) for _, mean, least, most in bands.values() for v in (least.min(), most.max(), mean[-1])]
+        [float(v) for _k, mean, least, most in bands.values() for v in (least.min(), most.max(), mean[-1])]
         or [0.0, 1.0]
         for bands in both
     ]
@@ -158,10 +159,10 @@ def profiles(
         for strip, found in zip(strips, ends, strict=True)
         for value in panels.steps(min(found), max(found))
     }
-    farthest = max([float(x[-1]) for bands in both for x, *_ in bands.values()] + [1.0])
+    farthest = max([float(x[-1]) for bands in both for x, *_rest in bands.values()] + [1.0])
     ribbons, means, named = [], [], []
     for strip, bands in zip(strips, both, strict=True):
-        heights = [strip.position(mean[-1]) for _, mean, _, _ in bands.values()]
+        heights = [strip.position(mean[-1]) for _k, mean, *_range in bands.values()]
         # what is written 13 px high needs 17
         for (name, (x, mean, least, most)), place in zip(
             bands.items(),
@@ -182,14 +183,14 @@ def profiles(
                     "key": key,
                     "whole": bool(np.isclose(k, round(k))),
                     "mean": number(m, 3),
-                    "range": f"{number(a, 3)} to {number(b, 3)}",
+                    "range": _("{a} to {b}", a=number(a, 3), b=number(b, 3)),
                 }
                 for k, m, a, b in zip(x, mean, least, most, strict=True)
             ]
             named.append({"y": place, "text": name, "line": name})
     across = alt.X(
         "x:Q",
-        title=x_title,
+        title=_(x_title),
         scale=vega.exact_scale(-0.01 * farthest - 0.3, farthest + 0.3),
         axis=_whole_numbers(),
     )
@@ -197,7 +198,7 @@ def profiles(
     of = {"x": across, "y": panels.left_axis(ticks), "color": hue, "detail": "key:N"}
     ribbon = vega.rows(ribbons).mark_area(opacity=0.22).encode(**of, y2="y2:Q")
     base = vega.rows(means).encode(**of)
-    told = vega.tooltip("line:N", ("x:Q", "distance"), "mean:N", ("range:N", "over all positions"))
+    told = vega.tooltip("line:N", ("x:Q", _("distance")), "mean:N", ("range:N", _("over all positions")))
     dots = base.transform_filter("datum.whole").mark_circle(opacity=1, size=14).encode(tooltip=told)
     names = (
         vega.rows(named)

@@ -16,6 +16,7 @@ from viz.charts import marks
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import shorten, visible
+from viz.languages import _
 from viz.number_text import signed
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -45,7 +46,7 @@ def lens_table(
     return marks.cells(
         pd.DataFrame(chances, list(rows), list(columns)),
         [shorten(text, LETTERS) for text in texts],
-        key=f"{colours} of the {content}",
+        key=_("{colours} of the {content}", colours=colours, content=content),
         form=".0%",
         highlighted=selected,
         notes=texts,
@@ -72,7 +73,7 @@ def ripple_map(
         ["" if value else "0" for value in values.ravel()],
         ends=(0.001, 1),
         logarithmic=True,
-        key="change, as a share of the vector's length",
+        key=_("change, as a share of the vector's length"),
         bold=changed,
         above=True,
         height=30 * len(rows) + 130,
@@ -115,7 +116,7 @@ def agreement_plot(
     """
     ends = [float(edge) for edge in (min(0, *estimates, *effects), max(0, *estimates, *effects))]
     room = 0.06 * ((ends[1] - ends[0]) or 1.0)
-    across, up = f"gradient attribution{unit}", f"effect of ablation{unit}"
+    across, up = _("gradient attribution") + unit, _("effect of ablation") + unit
     named = _named_heads(estimates, effects, names, selected, ends[1] - ends[0])
     table = pd.DataFrame(
         {
@@ -123,7 +124,7 @@ def agreement_plot(
             up: effects,
             "name": names,
             "head": [
-                f"{name}: {guess:+.3f} against {effect:+.3f}"
+                _("{name}: {guess:+.3f} against {effect:+.3f}", name=name, guess=guess, effect=effect)
                 for name, guess, effect in zip(names, estimates, effects, strict=True)
             ],
             "label": [name if name in named else "" for name in names],
@@ -136,7 +137,7 @@ def agreement_plot(
         across,
         up,
         label="label",
-        title="Gradient attribution vs. ablation",
+        title=_("Gradient attribution vs. ablation"),
         notes=["head"],
         ends=((ends[0] - room, ends[1] + 3 * room), (ends[0] - room, ends[1] + room)),
         highlighted="selected",

@@ -10,6 +10,7 @@ import pandas as pd
 from viz.charts import marks
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
+from viz.languages import _, mark
 from viz.number_text import decade
 
 
@@ -20,7 +21,7 @@ def over_length(
     *,
     title: str,
     marked: Mapping[str, float] | None = None,
-    x: str = "n, words",
+    x: str = mark("n, words"),
     unit: str = "",
     scale: marks.Scale = "log",
     covered: bool = False,
@@ -36,7 +37,7 @@ def over_length(
     """
     return marks.lines(
         pd.DataFrame(lines, list(lengths)),
-        x=x,
+        x=_(x),
         title=title,
         form=partial(decade, unit=unit),
         scales=(scale, "log"),

@@ -13,6 +13,7 @@ from plotly.subplots import make_subplots
 from viz import theme
 from viz.charts.parts.figures import draw_once
 from viz.labels import plotly_label
+from viz.languages import _
 
 Array = np.ndarray[Any, np.dtype[Any]]
 NAME = 24
@@ -89,7 +90,7 @@ def _thinned(panel: Panel, most: int | None) -> Panel:
     if panel.weights or most is None or width <= most:
         return panel
     columns = np.linspace(0, width - 1, most).round().astype(int)
-    name = f"{panel.name}, {most} of its {width} numbers"
+    name = _("{name}, {most} of its {width} numbers", name=panel.name, most=most, width=width)
     return replace(panel, name=name, values=panel.values[:, columns], columns=columns)
 
 

@@ -6,7 +6,7 @@ imported from here and called when the page is drawn, never while a module is im
 `viz.shell.language` reads it from the link (`?lang=es`), keeps it there from page to page, and calls `use` at the beginning of each
 run, so a look-up reads one variable of the thread and, in English, returns its argument. `viz.memo` keeps what was made in each
 language apart. The texts of exhibits are files, `text.es.md` beside `text.md` (`viz.exhibit_text`); scripts get the words of their
-component with its data (`script_words`). Numbers follow the language where they are filled in here or written by
+component with its data (`script_words`). An error keeps its parts and values, and is worded when it is read (`core.errors`). Numbers follow the language where they are filled in here or written by
 `viz.number_text`. What is not translated yet stays English.
 
 `python -m viz.languages extract` brings the catalogues (`es/`, a file for each package) up to date with the source, `compile` writes
@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from core import errors
 from viz.languages import pseudo
 
 FOLDER = Path(__file__).parent
@@ -129,6 +130,9 @@ def write_number(english: str) -> str:
     """Return a number, written in the English way, with the marks of the language of this thread."""
     language = _language.get()
     return english if language is ENGLISH else language.write_number(english)
+
+
+errors.language = _
 
 
 @functools.cache

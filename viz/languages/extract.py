@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,6 +12,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CALLS = ("_", "mark")
+ERRORS = ("InputError", "Refusal", "refusal")
+"""Errors in words: their parts are looked up when they are read (`core.errors.language`)."""
+WORDED = ("viz/instruments/sketch/", "viz/instruments/picture/")
+"""Places whose errors are worded when they are read; elsewhere `_` words them where they are raised."""
 KNOBS = ("pills", "segmented", "select", "select_slider", "slider", "number", "toggle", "sentence", "doodle")
 """Functions of viz.widgets.knobs that declare a control of an exhibit, its label first."""
 CHAPTERS = ("viz/course/why/", "viz/course/look_up/")
@@ -36,10 +41,13 @@ HABITS = ("HABIT_NAMES", "TESTS")
 """The tables of these names and tests."""
 DIVIDED = ("viz/course/", "viz/workspace/")
 """Packages that have a catalogue for each of their folders."""
-COMPONENTS = ("viz/shell/", "viz/workspace/")
-"""Folders whose HTML and scripts are those of components with `ScriptWords`."""
+COMPONENTS = {
+    ".js": ("viz/shell/", "viz/workspace/", "viz/instruments/"),
+    ".html": ("viz/shell/", "viz/workspace/"),
+}
+"""Folders whose HTML and scripts are those of components, by the ending of their names: the words go to the browser with their data."""
 _WORDS_OF_DATA = re.compile(r'^(?:title|says|head) = "(.*)"$', re.MULTILINE)
-_SAY = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"[,)]')
+_SAY = re.compile(r'\b(?:say|mark)\(("(?:[^"\\]|\\.)*")[,)]')
 
 
 @dataclass
@@ -56,15 +64,16 @@ def messages(root: Path = ROOT) -> dict[str, Message]:
     for path in [*sorted((root / "viz").rglob("*")), *(root / name for name in OF_CORE)]:
         name = path.relative_to(root).as_posix()
         if path.suffix not in _READERS or not (
-            path.suffix == ".py"
-            or name in TABLES_OF_DATA
-            or (path.suffix != ".toml" and name.startswith(COMPONENTS))
+            path.suffix == ".py" or name in TABLES_OF_DATA or name.startswith(COMPONENTS.get(path.suffix, ()))
         ):
             continue
         source = path.read_text("utf-8")
         if "viz.widgets.knobs import" in source and not name.startswith(CHAPTERS):
             continue
-        for text, plural in _READERS[path.suffix](source):
+        texts = [*_READERS[path.suffix](source)]
+        if name.startswith(WORDED) and path.suffix == ".py":
+            texts += _plain(error_messages(source))
+        for text, plural in texts:
             message = found.setdefault(text, Message())
             message.plural = message.plural or plural
             if name not in message.files:
@@ -129,6 +138,27 @@ def python_messages(source: str) -> Iterator[tuple[str, str]]:
                 yield str(value.value), ""
 
 
+def error_messages(source: str) -> list[str]:
+    """Return the parts of the errors that a Python file raises, either one where there are two.
+
+    >>> error_messages('InputError("It is empty.", rule, "Type it." if here else "Load it.")')
+    ['It is empty.', 'Type it.', 'Load it.']
+    """
+    calls = (node for node in _in_order(ast.parse(source)) if isinstance(node, ast.Call))
+    named = (call for call in calls if getattr(call.func, "id", getattr(call.func, "attr", "")) in ERRORS)
+    parts = (part for call in named for part in call.args)
+    each = (
+        one
+        for part in parts
+        for one in ((part.body, part.orelse) if isinstance(part, ast.IfExp) else (part,))
+    )
+    return [
+        one.value
+        for one in each
+        if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value
+    ]
+
+
 def _in_order(tree: ast.AST) -> Iterator[ast.AST]:
     yield tree
     for child in ast.iter_child_nodes(tree):
@@ -167,12 +197,12 @@ class _HtmlReader(HTMLParser):
 
 
 def script_messages(source: str) -> list[str]:
-    r"""Return the texts of a script that go through `say`.
+    r"""Return the texts of a script that go through `say`, or are marked for it.
 
     >>> script_messages('button.title = say("Next");')
     ['Next']
     """
-    return [re.sub(r"\\(.)", r"\1", found) for found in _SAY.findall(source)]
+    return [json.loads(literal) for literal in _SAY.findall(source)]
 
 
 def _plain(texts: list[str]) -> list[tuple[str, str]]:

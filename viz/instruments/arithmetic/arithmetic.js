@@ -9,15 +9,16 @@ import { saveMenu } from "../kit/save/save.js";
 import { button, shell } from "../kit/shell.js";
 import { filler, formed, readNumbers, taker } from "./figures.js";
 import { tellNear, watch } from "./inview.js";
+import { say } from "../kit/words.js";
 
 export function build(root) {
   const view = shell(root, "arith", { open: new Set(), identity: "" }, "h3");
   view.all = button(view.tools, "tool", "", () => openAll(view));
   view.intro = make("p", "quiet intro", root);
   view.steps = make("ol", "steps", root);
-  view.steps.setAttribute("aria-label", "From query and key to the weight");
+  view.steps.setAttribute("aria-label", say("From query and key to the weight"));
   view.turn = make("h4", "turn", root);
-  view.turn.textContent = "What the weight does";
+  view.turn.textContent = say("What the weight does");
   view.after = make("ol", "steps", root);
   view.after.setAttribute("aria-label", view.turn.textContent);
   view.foot = make("p", "quiet foot", root);
@@ -37,9 +38,9 @@ export function accept(view, packet) {
 
 function introduce(view) {
   const { head, root } = view;
-  view.title.textContent = head.title || `How is ${percent(head.weight)} computed?`;
-  speak(view.intro, head.light ? "{query} (position {i}) attends to {key} (position {j}) in {head}. The arithmetic comes when this part is in view."
-    : "{query} (position {i}) attends to {key} (position {j}) in {head}. Every number is from this run.",
+  view.title.textContent = head.title || say("How is {share} computed?", { share: percent(head.weight) });
+  speak(view.intro, head.light ? say("{query} (position {i}) attends to {key} (position {j}) in {head}. The arithmetic comes when this part is in view.")
+    : say("{query} (position {i}) attends to {key} (position {j}) in {head}. Every number is from this run."),
   { ...named(view), i: head.cell[2], j: head.cell[3], head: `L${head.cell[0]}.H${head.cell[1]}` });
   root.dataset.cell = head.cell.join(",");
   root.dataset.weight = String(head.weight);
@@ -69,7 +70,7 @@ function write(view, packet) {
     view.after.replaceChildren(...view.parts.slice(turn).map((each) => each.item));
     view.after.start = turn + 1;
     view.after.style.counterReset = `step ${turn}`;
-    view.foot.textContent = `Terms have three digits more than their sum, so the sum of the shown terms rounds to the shown result. Recomputed in double precision; the run's own numbers differ by at most ${head.residue}.`;
+    view.foot.textContent = say("Terms have three digits more than their sum, so the sum of the shown terms rounds to the shown result. Recomputed in double precision; the run's own numbers differ by at most {residue}.", { residue: head.residue });
     view.root.dataset.lines = view.lines.map((line) => line.name).join(" ");
     view.unasked = true;
   }
@@ -119,11 +120,11 @@ function colours(view) {
 function step(view, line) {
   const item = make("li", "step");
   item.dataset.name = line.name;
-  const say = make("div", "say", item), sum = make("div", "sum", item);
-  make("h5", "", say, line.title);
-  speak(make("p", "words", say), line.words, named(view));
-  if (line.equation) typeset(make("p", "math", say), line.equation);
-  places(make("p", "quiet cites", say), line.cites);
+  const told = make("div", "say", item), sum = make("div", "sum", item);
+  make("h5", "", told, line.title);
+  speak(make("p", "words", told), line.words, named(view));
+  if (line.equation) typeset(make("p", "math", told), line.equation);
+  places(make("p", "quiet cites", told), line.cites);
   const made = { line, item, table: null, path: null };
   if (line.put) {
     const put = make("p", "put", sum);
@@ -133,7 +134,7 @@ function step(view, line) {
   if (line.terms.length) made.table = terms(view, sum, made);
   if (line.used) {
     const note = make("p", "used", sum);
-    speak(note, "An edit put another number here: the run goes on with {used}.", { used: line.used });
+    speak(note, say("An edit put another number here: the run goes on with {used}."), { used: line.used });
   }
   if (line.path) made.path = tensor(view, sum, line.path);
   return made;
@@ -154,7 +155,7 @@ function tensor(view, parent, path) {
     refresh(view);
     tellPython(view, "path", [view.paths.indexOf(path)]);
   });
-  made.title = "The tensor of the run that holds this number: choose it to see the line of code that computes it";
+  made.title = say("The tensor of the run that holds this number: choose it to see the line of code that computes it");
   return made;
 }
 
@@ -165,14 +166,14 @@ function terms(view, parent, made) {
   make("caption", "sr", table, line.title);
   const top = make("tr", "quiet", make("thead", "", table));
   for (const name of [line.axis, ...line.columns]) make("th", "", top, name);
-  if (line.columns.length > 1 || line.terms[0][1][0] !== line.terms[0][2]) make("th", "", top).textContent = line.columns.length < 2 ? "" : line.form === "{} \u00b7 {}" ? "product" : "term";
+  if (line.columns.length > 1 || line.terms[0][1][0] !== line.terms[0][2]) make("th", "", top).textContent = line.columns.length < 2 ? "" : line.form === "{} \u00b7 {}" ? say("product") : say("term");
   for (const th of top.children) th.scope = "col";
   table.append(body, foot);
   if (line.result) {
     const row = make("tr", "total", foot), name = make("th", "", row);
     name.scope = "row";
     name.colSpan = Math.max(1, top.children.length - 1);
-    name.textContent = "sum";
+    name.textContent = say("sum");
     make("b", "result", make("td", "value", row)).textContent = line.result;
   }
   table.dataset.name = line.name;
@@ -189,7 +190,7 @@ function fill(view, made) {
   if (!all) {
     const more = make("tr", "more", body), cell = make("th", "", more), turn = () => { open ? view.open.delete(line.name) : view.open.add(line.name); refresh(view); made.item.querySelector(".more button").focus(); };
     cell.colSpan = wide;
-    button(cell, "", open ? `show the largest ${line.few.length} only` : `and ${line.terms.length - line.few.length} more${line.rest ? ": sum" : ""}`, turn).setAttribute("aria-expanded", String(open));
+    button(cell, "", open ? say("show the largest {n} only", { n: line.few.length }) : line.rest ? say("and {n} more: sum", { n: line.terms.length - line.few.length }) : say("and {n} more", { n: line.terms.length - line.few.length }), turn).setAttribute("aria-expanded", String(open));
     make("td", "value rest", more, open ? "" : line.rest);
   }
   made.item.dataset.open = all || open;
@@ -222,7 +223,7 @@ function refresh(view) {
   }
   const long = view.lines.filter((line) => line.few.length < line.terms.length), opened = long.filter((line) => view.open.has(line.name));
   view.all.hidden = !long.length;
-  view.all.textContent = opened.length === long.length ? "Fewer terms" : "All terms";
+  view.all.textContent = opened.length === long.length ? say("Fewer terms") : say("All terms");
   view.root.dataset.open = opened.map((line) => line.name).join(" ");
   view.root.dataset.path = view.paths.includes(view.chosen) ? view.chosen : "";
 }

@@ -7,6 +7,7 @@ import { gridOf } from "./cells.js";
 import { heldPlace, restoreFocus } from "./edit.js";
 import { tell } from "./tell.js";
 import { indexed } from "./write.js";
+import { say } from "../kit/words.js";
 
 export function build(root) {
   root.classList.add("board");
@@ -15,7 +16,7 @@ export function build(root) {
   view.foot = make("div", "foot", root);
   view.told = status("p", "told", view.foot);
   view.tools = make("div", "tools", view.foot);
-  view.switch = choice(view.tools, "Words as", { columns: "words in columns", rows: "in rows, PyTorch" }, (name) => view.component.setStateValue("turn", name));
+  view.switch = choice(view.tools, say("Words as"), { columns: say("words in columns"), rows: say("in rows, PyTorch") }, (name) => view.component.setStateValue("turn", name));
   view.drawn = keepDrawn(root, () => {});
   root.onpointerleave = () => tell(view, view.pinned);
   return view;
@@ -74,7 +75,7 @@ function still(item) {
 function saving(view) {
   const grids = [...view.grids.values()].filter(({ head }) => head.values);
   return {
-    name: "Number grids",
+    name: say("Number grids"),
     header: () => ({ convention: "", lines: view.head.lines.map((line) => line.map(still)) }),
     rows: () => [["matrix", "row", "column", "value"], ...grids.flatMap(({ head }) => head.values.flatMap((row, i) => row.map((value, j) => [head.name, i + 1, j + 1, value])))],
     arrays: () => Object.fromEntries(grids.flatMap(({ head }) => [

@@ -5,6 +5,7 @@ import { hold } from "../kit/shell.js";
 import { edit } from "./edit.js";
 import { pin, tell } from "./tell.js";
 import { indexed, show, written } from "./write.js";
+import { say } from "../kit/words.js";
 
 export function gridOf(view, parent, head) {
   const box = make("div", "grid", parent), [n, m] = head.size;
@@ -15,7 +16,7 @@ export function gridOf(view, parent, head) {
     const row = make("tr", "", make("thead", "", table));
     if (head.rows.length) make("td", "corner", row);
     head.columns.forEach((word, j) => label(view, row, head, "column", j, word));
-    if (head.sums?.includes("row")) make("th", "sum", row, "sum");
+    if (head.sums?.includes("row")) make("th", "sum", row, say("sum"));
   }
   const body = make("tbody", "", table);
   for (let i = 0; i < n; i++) {
@@ -26,7 +27,7 @@ export function gridOf(view, parent, head) {
   }
   if (head.sums?.includes("column")) {
     const row = make("tr", "sums", body);
-    if (head.rows.length) make("th", "sum", row, "sum");
+    if (head.rows.length) make("th", "sum", row, say("sum"));
     for (let j = 0; j < m; j++) make("td", "sum", row, written(sum(head.values.map((each) => each[j])), 2));
   }
   if (head.note) make("div", "quiet note", box, head.note);
@@ -62,14 +63,14 @@ function cellOf(view, row, grid, i, j) {
   cell.classList.toggle("marked", marked);
   Object.assign(cell.dataset, { grid: head.name, at: `${i},${j}` });
   if (head.covered) { cell.textContent = "?"; cell.classList.add("covered"); return cell; }
-  if (head.shut?.[i]?.[j]) { cell.classList.add("shut"); cell.style.setProperty("--hatch", view.theme.hatch); cell.setAttribute("aria-label", "left out"); return cell; }
+  if (head.shut?.[i]?.[j]) { cell.classList.add("shut"); cell.style.setProperty("--hatch", view.theme.hatch); cell.setAttribute("aria-label", say("left out")); return cell; }
   show(view, cell, head, head.values[i][j]);
   const told = head.explanations?.[i]?.[j];
   if (!told && !head.edit) return cell;
   cell.tabIndex = 0;
   cell.setAttribute("role", "button");
   cell.classList.add(head.edit ? "edit" : "tells");
-  if (head.edit) cell.title = "Touch to change";
+  if (head.edit) cell.title = say("Touch to change");
   cell.onpointerenter = (event) => { if (told && event.pointerType === "mouse") tell(view, at); };
   cell.onclick = () => (head.edit ? edit(view, grid, i, j) : pin(view, at));
   cell.onkeydown = (event) => {

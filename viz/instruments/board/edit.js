@@ -3,6 +3,7 @@
 import { eventId, make } from "../kit/common.js";
 import { button, focused } from "../kit/shell.js";
 import { show } from "./write.js";
+import { say } from "../kit/words.js";
 
 export function edit(view, grid, i, j, held = null) {
   const cell = grid.cells[i]?.[j], { head } = grid;
@@ -11,13 +12,13 @@ export function edit(view, grid, i, j, held = null) {
   let shut = false;
   view.editing = [head.name, i, j];
   input.value = held ?? String(before);
-  input.setAttribute("aria-label", `${head.name}, row ${i + 1}, column ${j + 1}`);
+  input.setAttribute("aria-label", say("{name}, row {i}, column {j}", { name: head.name, i: i + 1, j: j + 1 }));
   input.autocomplete = "off";
   input.spellcheck = false;
   const count = make("div", "count");
   for (const [sign, by] of [["\u2212", -1], ["+", 1]]) {
     const sided = button(count, "", sign, (event) => { event.stopPropagation(); step(by); });
-    sided.setAttribute("aria-label", by > 0 ? "One more" : "One less");
+    sided.setAttribute("aria-label", by > 0 ? say("One more") : say("One less"));
     sided.onpointerdown = (event) => event.preventDefault();   // the number keeps the focus
   }
   const typed = () => { const text = input.value.replace("\u2212", "-").replace(",", ".").trim(), value = Number(text); return text !== "" && Number.isFinite(value) ? value : head.values[i][j]; };

@@ -6,6 +6,7 @@ import { saveMenu } from "../kit/save/save.js";
 import { group, keepFocus, rove, shell } from "../kit/shell.js";
 import { saving } from "./save.js";
 import { buildWay, shownName, tellWay } from "./way.js";
+import { say } from "../kit/words.js";
 
 export function build(root) {
   const view = shell(root, "candidates");
@@ -30,12 +31,12 @@ export function accept(view, packet) {
   view.root.style.setProperty("--other", css(view.theme.sequential[view.theme.dark ? 110 : 85]));
   view.root.style.setProperty("--rest", view.theme.border);
   view.title.textContent = head.title;
-  view.rows.setAttribute("aria-label", head.title || "What could come next");
+  view.rows.setAttribute("aria-label", head.title || say("What could come next"));
   const changed = head.rows.some((row) => Math.abs(row.before - row.after) > 1e-9);
   keepFocus(view, () => view.rows.children, () => view.rows.replaceChildren(...head.rows.map((row, i) => drawn(view, row, i, changed))));
   draw(view);
   tellWay(view);
-  view.hint.textContent = head.offers && head.rows.length > 1 ? "Click another token to write it instead." : "";
+  view.hint.textContent = head.offers && head.rows.length > 1 ? say("Click another token to write it instead.") : "";
   Object.assign(view.root.dataset, { step: head.step, taken: head.taken_id, rows: head.rows.map((row) => row.id ?? "").join(" "), asked: "" });
   saveMenu(view, view.tools, saving(view));
 }
@@ -59,8 +60,8 @@ function drawn(view, row, i, changed) {
   line.append(" ");   // heard, the token and its share are two words
   const number = make("span", "number", line, row.cut ? row.model : row.says);
   if (row.cut) make("span", "why", track, row.cut);
-  const says = `${word}: ${row.says}${changed && !row.cut ? `, ${row.model} by the model` : ""}${taken ? ", taken" : ""}`;
-  if (offered) { line.setAttribute("aria-label", `${says}. Write it instead.`); line.onclick = () => ask(view, row.id); }
+  const says = `${word}: ${row.says}${changed && !row.cut ? say(", {share} by the model", { share: row.model }) : ""}${taken ? say(", taken") : ""}`;
+  if (offered) { line.setAttribute("aria-label", say("{token}. Write it instead.", { token: says })); line.onclick = () => ask(view, row.id); }
   else { line.setAttribute("role", "img"); line.setAttribute("aria-label", says); }
   line.title = says;
   return line;
@@ -81,13 +82,13 @@ function draw(view) {
   lot.hidden = !found;
   lot.replaceChildren();
   if (!found) return;
-  make("span", "name", lot, "random number");
+  make("span", "name", lot, say("random number"));
   const track = make("span", "track", lot);
   const part = make("i", "part", track);
   Object.assign(part.style, { left: `${100 * found.low}%`, width: `${100 * (found.high - found.low)}%` });
   for (const edge of found.edges) make("i", "edge", track).style.left = `${100 * edge}%`;
   make("i", "needle", track).style.left = `${100 * found.u}%`;
-  const said = make("span", "drawn", track, `${found.u.toFixed(3)} was drawn`);
+  const said = make("span", "drawn", track, say("{number} was drawn", { number: found.u.toFixed(3) }));
   said.style[found.u > 0.6 ? "right" : "left"] = `${100 * (found.u > 0.6 ? 1 - found.u : found.u)}%`;
   make("span", "number", lot);
 }

@@ -18,14 +18,15 @@ from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
 from viz.instruments.kit.spec import Spec, as_function
 from viz.labels import percent
+from viz.languages import _, mark
 
 CANDIDATES = Instrument("attention_atlas_candidates", "candidates/candidates")
 CUTS = {
-    "top_k": "cut by top-k",
-    "top_p": "cut by top-p",
-    "min_p": "cut by min-p",
-    "not_allowed": "not allowed",
-    "filters": "cut",
+    "top_k": mark("cut by top-k"),
+    "top_p": mark("cut by top-p"),
+    "min_p": mark("cut by min-p"),
+    "not_allowed": mark("not allowed"),
+    "filters": mark("cut"),
 }
 
 
@@ -161,7 +162,13 @@ def requested_token(key: str) -> TokenRequest | None:
 
 
 def _row(name: str, bar: Bar, index: int | None) -> dict[str, Any]:
-    why = CUTS.get(bar.cut_by, f"cut by {bar.cut_by}") if bar.cut_by else ""
+    why = (
+        _(CUTS[bar.cut_by])
+        if bar.cut_by in CUTS
+        else _("cut by {rule}", rule=bar.cut_by)
+        if bar.cut_by
+        else ""
+    )
     says = f"{percent(bar.before)}, {why}" if why else percent(bar.after)
     found = {
         "token": name,

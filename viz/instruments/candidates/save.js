@@ -1,12 +1,13 @@
 // What the bars save: the picture, the table, the numbers.
 
 import { paintElement } from "../kit/save/dom_pen.js";
+import { say } from "../kit/words.js";
 
 export function saving(view) {
   const { head, root, theme } = view, rows = head.rows, told = rows.some((row) => row.way), stages = 1 + head.filters.length;
   const column = (name) => Float32Array.from(rows, (row) => row[name]);
   return {
-    name: `What comes next, step ${head.step + 1}`, bar: view.bar,
+    name: say("What comes next, step {n}", { n: head.step + 1 }), bar: view.bar,
     size: () => { const { width, height } = root.getBoundingClientRect(); return [width, height]; },
     paint: (pen) => paintElement(pen, root, root, theme),
     rows: () => [["token", "id", "probability", "after filters", "cut", "taken", ...(told ? ["logit", ...head.filters, "cut by the rule"] : [])],

@@ -3,6 +3,7 @@
 import { make, visible } from "../kit/common.js";
 import { typeset } from "../kit/equation.js";
 import { button } from "../kit/shell.js";
+import { say } from "../kit/words.js";
 
 export const shownName = (row) => (row.id === null ? row.token : visible(row.token).replace(/^ (?=\S)/, "\u00b7"));
 
@@ -38,7 +39,7 @@ export function tellWay(view) {
   view.line.replaceChildren(name, " ");
   typeset(view.line, row.way.line);
   view.table.replaceChildren();
-  make("caption", "sr", view.table).textContent = `How ${visible(row.token)} came to its probability`;
+  make("caption", "sr", view.table).textContent = say("How {token} came to its probability", { token: visible(row.token) });
   const body = make("tbody", "", view.table);
   for (const [title, put, result] of row.way.stages) {
     const line = make("tr", result === "cut" ? "cut" : "", body), th = make("th", "", line);

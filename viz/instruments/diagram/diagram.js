@@ -4,6 +4,7 @@ import { eventId, keepDrawn, make, readTheme, sharp, visible } from "../kit/comm
 import { saveMenu } from "../kit/save/save.js";
 import { button, drawing, group, rove, shell } from "../kit/shell.js";
 import { paintPlan, savingDiagram, thumb } from "./paint.js";
+import { say } from "../kit/words.js";
 
 export function build(root) {
   const view = shell(root, "diagram", { buttons: new Map(), pending: null, shown: "" });
@@ -25,7 +26,7 @@ export function accept(view, packet) {
   view.bar.hidden = false;
   if (!view.pending || view.pending === head.echo) { view.pending = null; view.shown = head.selected; }   // the answer to an older touch says nothing
   view.field.style.height = `${head.rows * head.row}px`;
-  view.field.setAttribute("aria-label", `${head.title || "Plan"}: ${head.nodes.length} boxes, up and down go from one to the next`);
+  view.field.setAttribute("aria-label", say("{title}: {n} boxes, up and down go from one to the next", { title: head.title || say("Plan"), n: head.nodes.length }));
   fillBoxes(view);
   fillTexts(view);
   draw(view);

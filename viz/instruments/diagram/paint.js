@@ -3,6 +3,7 @@
 import { css, rgb } from "../kit/common.js";
 import { part } from "../kit/page/packets.js";
 import { paintAt, paintElement } from "../kit/save/dom_pen.js";
+import { say } from "../kit/words.js";
 
 export function paintPlan(view, pen, wide) {
   const { head, theme } = view, to = ([x, y]) => [x * wide / 100, y * head.row];
@@ -57,7 +58,7 @@ export function thumb(view, button, node, i) {
 export function savingDiagram(view) {
   const { head, root } = view;
   return {
-    name: head.title || "Plan", bar: view.bar,
+    name: head.title || say("Plan"), bar: view.bar,
     size: () => [root.clientWidth, root.scrollHeight],
     header: () => ({ selected: view.shown }),
     paint: (pen) => {

@@ -1,7 +1,7 @@
 // Every head as one tile of one canvas; touching names and enlarges it, clicking opens it.
 
 import { eventId, inkOn, keepDrawn, make, percent, ramp, readTheme, rgb, sharp, speak, swatch, visible } from "../kit/common.js";
-import { say, TURN } from "../kit/page/linked.js";
+import { pointOthers, TURN } from "../kit/page/linked.js";
 import { part, readRuns } from "../kit/page/packets.js";
 import { keepAddress, recall, remember } from "../kit/page/url_state.js";
 import { saveMenu } from "../kit/save/save.js";
@@ -9,12 +9,13 @@ import { hold, offer, shell, status, walkable } from "../kit/shell.js";
 import { drawBase, drawOver, kindColour, number, paintTile, shutTile, thumbnails } from "./paint.js";
 import { beyond, choices, chosenAt, letters, measured, place, readTiles, tileAt } from "./place.js";
 import { saving } from "./save.js";
+import { say } from "../kit/words.js";
 
 const PREVIEW = 160;
 
 export function build(root) {
   const view = shell(root, "heads", { hover: null, chosen: null, order: "", colour: "none" });
-  view.menus = { order: menu(view, "Order", (value) => { view.order = value; }), colour: menu(view, "Colour", (value) => { view.colour = value; }) };
+  view.menus = { order: menu(view, say("Order"), (value) => { view.order = value; }), colour: menu(view, say("Colour"), (value) => { view.colour = value; }) };
   view.frame = walkable("frame", root);
   view.scroller = make("div", "scroller", view.frame);
   view.sheet = make("div", "sheet", view.scroller);
@@ -63,7 +64,7 @@ export function accept(view, packet) {
   const runs = part(packet, "allowed");
   view.allowed = runs && readRuns(runs, head.shape[0] * head.shape[1]);
   view.atlas = thumbnails(view, part(packet, "thumbs"), layers * heads);
-  view.frame.setAttribute("aria-label", `${head.title || "Heads"}: ${layers} layers of ${heads} heads. Arrow keys walk over the heads, Enter opens one.`);
+  view.frame.setAttribute("aria-label", say("{title}: {layers} layers of {heads} heads. Arrow keys walk over the heads, Enter opens one.", { title: head.title || say("Heads"), layers, heads }));
   view.root.style.setProperty("--hatch", view.theme.hatch);
   view.root.dataset.heads = view.all.length;
   mark(view); draw(view); legend(view);
@@ -98,10 +99,10 @@ function legend(view) {
   const { legend: box, kinds, head, theme } = view, m = measured(view.colour);
   box.replaceChildren(); kinds.replaceChildren();
   ramp(box, theme.sequential, "0", "1");
-  if (view.allowed?.includes(0)) swatch(box, "shut", "masked");
-  make("span", "entry", box, "rows: queries, columns: keys");
-  if (Math.max(...head.tokens) > 32) make("span", "entry", box, "each point is the largest weight of its block");
-  if (view.levels.includes(255)) swatch(box, "broken", "not a finite number");
+  if (view.allowed?.includes(0)) swatch(box, "shut", say("masked"));
+  make("span", "entry", box, say("rows: queries, columns: keys"));
+  if (Math.max(...head.tokens) > 32) make("span", "entry", box, say("each point is the largest weight of its block"));
+  if (view.levels.includes(255)) swatch(box, "broken", say("not a finite number"));
   if (view.colour === "kind") head.kinds.forEach((name, kind) => {
     const entry = make("span", "entry", kinds), sign = make("span", "badge", entry), colour = kindColour(view, kind);
     sign.textContent = view.letters[kind];
@@ -111,7 +112,7 @@ function legend(view) {
   if (m >= 0) {
     make("span", "entry", kinds).textContent = `${visible(head.measures[m])}:`;
     ramp(kinds, theme.sequential, number(view.ranges[m][0]), number(view.ranges[m][1]));
-    make("span", "entry", kinds, "frame and bar of each head");
+    make("span", "entry", kinds, say("frame and bar of each head"));
   }
   kinds.hidden = !kinds.childElementCount;
 }
@@ -179,6 +180,6 @@ function choose(view, i) {
   view.sent = eventId();
   mark(view); drawOver(view);
   const tile = view.tiles[i];
-  say(view, { at: view.chosen, name: tile.kind >= 0 ? `${tile.name}, ${view.head.kinds[tile.kind]}` : tile.name, id: view.sent }, TURN);
+  pointOthers(view, { at: view.chosen, name: tile.kind >= 0 ? `${tile.name}, ${view.head.kinds[tile.kind]}` : tile.name, id: view.sent }, TURN);
   view.component.setStateValue("head", { at: view.chosen, id: view.sent });
 }

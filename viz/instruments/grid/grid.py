@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.kit.component import Instrument, latest, nothing, stored
 from viz.instruments.kit.payload import Packet, as_allowed, labels, runs
 from viz.instruments.kit.spec import Spec, as_function
+from viz.languages import _, mark
 from viz.memo import remembered
 
 GRID = Instrument("attention_atlas_grid", "grid/grid")
@@ -66,7 +67,7 @@ class AllHeads(Spec):
     measures: Mapping[str, ArrayLike] | None = None
     allowed: ArrayLike | None = None
     order: Sequence[tuple[int, int]] | None = None
-    order_name: str = "as this page has them"
+    order_name: str = mark("as this page has them")
     kind_order: Sequence[str] = ()
     title: str = ""
     group: str = ""
@@ -114,7 +115,8 @@ class AllHeads(Spec):
                 "order": None if order is None else [[int(layer), int(head)] for layer, head in order],
                 "place": self.place or self.key,
                 "before": self.before and f"{self.before}.",
-                **self.plain("title", "order_name", "group", "url", "python"),
+                "order_name": _(self.order_name),
+                **self.plain("title", "group", "url", "python"),
                 "queries": None if queries is None else labels(queries, rows, "query"),
                 "keys": None if keys is None or keys is queries else labels(keys, columns, "key"),
             }

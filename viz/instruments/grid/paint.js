@@ -2,6 +2,7 @@
 
 import { css, hatching, inkOn, percent, pixels, rgb, sharp, shorten, strokeCross, visible } from "../kit/common.js";
 import { CAPTION, chosenAt, measured } from "./place.js";
+import { mark, say } from "../kit/words.js";
 
 const FONT = 13, EXACT = 64 * 64;
 
@@ -48,7 +49,7 @@ export function paintTiles(pen, view, whole = false) {
     pen.fillText(name, from, y + 9);
     const after = pen.measureText(name).width;
     pen.fillStyle = quiet; pen.font = `${FONT}px ${theme.font}`;
-    pen.fillText(count === 1 ? "1 head" : `${count} heads`, from + after + 8, y + 9);
+    pen.fillText(count === 1 ? say("1 head") : say("{n} heads", { n: count }), from + after + 8, y + 9);
   }
   if (layered) { paintColumns(pen, view, quiet); if (!view.slides || whole) paintRows(pen, view, 2, quiet); }
 }
@@ -117,22 +118,22 @@ function captionOf(view, tile) {
 }
 
 /** A measure as short as it can be told apart: 0.81, 12.3, 240. */
-export const number = (value) => (Number.isFinite(value) ? (Math.abs(value) < 10 ? value.toFixed(2) : String(Number(value.toPrecision(3)))).replace("-", "\u2212") : "not a number");
+export const number = (value) => (Number.isFinite(value) ? (Math.abs(value) < 10 ? value.toFixed(2) : String(Number(value.toPrecision(3)))).replace("-", "\u2212") : say("not a number"));
 
 /** The names of columns and rows: heads and layers, or the other way round. */
-const NAMES = [["Head ", "H"], ["Layer ", "L"]];
+const NAMES = [[mark("Head {n}"), "H{n}"], [mark("Layer {n}"), "L{n}"]];
 
 function paintColumns(pen, view, quiet) {
   const { side, columns } = view, [long, short] = NAMES[Number(view.across)];
   pen.fillStyle = quiet; pen.font = `${FONT}px ${view.theme.font}`; pen.textBaseline = "middle"; pen.textAlign = "center";
-  const room = (text) => pen.measureText(text).width < side + view.gap - 4, form = room(`${long}00`) ? long : side >= 28 || room(`${short}00`) ? short : "";
-  for (let c = 0; c < columns; c++) pen.fillText(`${form}${c}`, view.spots[c][0] + side / 2, 13);
+  const room = (text) => pen.measureText(say(text, { n: "00" })).width < side + view.gap - 4, form = room(long) ? long : side >= 28 || room(short) ? short : "{n}";
+  for (let c = 0; c < columns; c++) pen.fillText(say(form, { n: c }), view.spots[c][0] + side / 2, 13);
 }
 
 function paintRows(pen, view, x, quiet) {
   const { side, columns, left, tiles } = view, [long, short] = NAMES[1 - Number(view.across)];
   pen.fillStyle = quiet; pen.font = `${FONT}px ${view.theme.font}`; pen.textBaseline = "middle"; pen.textAlign = "left";
-  for (let r = 0; r < tiles.length / columns; r++) pen.fillText(`${left < 60 ? short : long}${r}`, x - 2, view.spots[r * columns][1] + side / 2);
+  for (let r = 0; r < tiles.length / columns; r++) pen.fillText(say(left < 60 ? short : long, { n: r }), x - 2, view.spots[r * columns][1] + side / 2);
 }
 
 /** The forbidden cells of a tile, hatched, drawn once and stamped on each. */

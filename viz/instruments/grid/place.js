@@ -2,6 +2,7 @@
 
 import { leftBelow, magnify, spotOn, visible } from "../kit/common.js";
 import { part } from "../kit/page/packets.js";
+import { say } from "../kit/words.js";
 
 export const CAPTION = 16;
 const SMALLEST = 24, METER = 9, CLOSE = 4, SMALL = 36, TOP = 30, NAMED = 72, CAPTIONED = 44;   // pixels; tiles of a layer have names from that side on; the least side of tiles with two captions
@@ -23,8 +24,8 @@ export function readTiles(view, packet) {
 export function choices(head) {
   const measures = head.measures.map((name, m) => [`m${m}`, visible(name)]);
   return {
-    order: [...(head.order ? [["page", head.order_name]] : []), ["layers", "layers"], ...(head.kind ? [["kind", "what they do"]] : []), ...measures],
-    colour: [["none", "none"], ...(head.kind ? [["kind", "what they do"]] : []), ...measures],
+    order: [...(head.order ? [["page", head.order_name]] : []), ["layers", say("layers")], ...(head.kind ? [["kind", say("what they do")]] : []), ...measures],
+    colour: [["none", say("none")], ...(head.kind ? [["kind", say("what they do")]] : []), ...measures],
   };
 }
 

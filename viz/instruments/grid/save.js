@@ -3,6 +3,7 @@
 import { part, readRuns } from "../kit/page/packets.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { paintTiles } from "./paint.js";
+import { say } from "../kit/words.js";
 
 /** How wide the entries of a legend are. */
 const widthOf = (box) => Math.max(0, ...[...box.children].map((entry) => entry.offsetLeft + entry.offsetWidth)) + 4;
@@ -10,7 +11,7 @@ const widthOf = (box) => Math.max(0, ...[...box.children].map((entry) => entry.o
 export function saving(view) {
   const { head } = view, legendHeight = () => view.legend.offsetHeight + view.kinds.offsetHeight + 24;
   return {
-    name: head.title || `All heads: ${head.size[0]} layers of ${head.size[1]}`, at: [],
+    name: head.title || say("All heads: {layers} layers of {heads}", { layers: head.size[0], heads: head.size[1] }), at: [],
     size: () => [Math.max(view.w, ...[view.legend, view.kinds].map(widthOf)), view.h + legendHeight()],
     paint: (pen) => {
       pen.save();

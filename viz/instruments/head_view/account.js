@@ -2,6 +2,7 @@
 
 import { css, inPercent, percent, rgb, sharp } from "../kit/common.js";
 import { SIDES } from "./place.js";
+import { say } from "../kit/words.js";
 
 const pressed = (button, on) => button.setAttribute("aria-pressed", String(on));
 
@@ -23,7 +24,7 @@ export function showControls(view) {
   view.smaller.hidden = view.larger.hidden = !can;
   view.smaller.disabled = view.zoom <= least * 1.01;
   view.larger.disabled = view.zoom >= most * 0.99;
-  view.fromText.textContent = `Lines from ${exact(options.from)}`;
+  view.fromText.textContent = say("Lines from {share}", { share: exact(options.from) });
   view.from.setAttribute("aria-valuetext", exact(options.from));
   pressed(view.hideFirst, options.hideFirst);
   pressed(view.hideSpecial, options.hideSpecial);
@@ -51,23 +52,24 @@ function sharesOf(parts) {
   const down = parts.map((part) => Math.floor(part * 1000)), whole = Math.round(parts.reduce((sum, part) => sum + part, 0) * 1000);
   const order = parts.map((_, i) => i).sort((a, b) => parts[b] * 1000 - down[b] - (parts[a] * 1000 - down[a]));
   order.slice(0, whole - down.reduce((sum, part) => sum + part, 0)).forEach((i) => { down[i] += 1; });
-  return down.map((part) => `${part / 10}%`);
+  return down.map((part) => inPercent(part / 10));
 }
 
 /** How much of all weight is seen, and why the rest is not: nothing is left out in silence. */
 function account(view) {
   const { account: a, options, heads, on, root } = view, total = [...on].reduce((sum, h) => sum + heads[h].total, 0);
   const reasons = [
-    [a.first, "on the first token, hidden"], [a.special, "of special tokens, hidden"], [a.pair, "between other sentences, hidden"],
-    [a.faint, options.top ? `in weaker lines` : `in lines under ${exact(options.from)}`],
+    [a.first, say("on the first token, hidden")], [a.special, say("of special tokens, hidden")], [a.pair, say("between other sentences, hidden")],
+    [a.faint, options.top ? say("in weaker lines") : say("in lines under {share}", { share: exact(options.from) })],
   ].filter(([share]) => share >= 0.0005);
   const [seen, ...hidden] = sharesOf([reasons.length ? 1 - reasons.reduce((sum, [share]) => sum + share, 0) : a.shown, ...reasons.map(([share]) => share)]);
   const notes = [];
-  if (total > 0) notes.push(`The lines show ${seen} of all weight${reasons.length ? `; not drawn: ${reasons.map(([, words], i) => `${hidden[i]} ${words}`).join(", ")}` : ""}.`);
+  const rest = reasons.map(([, words], i) => `${hidden[i]} ${words}`).join(", ");
+  if (total > 0) notes.push(rest ? say("The lines show {share} of all weight; not drawn: {rest}.", { share: seen, rest }) : say("The lines show {share} of all weight.", { share: seen }));
   const broken = [...on].reduce((sum, h) => sum + heads[h].broken, 0);
-  if (broken) notes.push(`${broken} ${broken === 1 ? "weight is" : "weights are"} not a finite number and ${broken === 1 ? "has" : "have"} no line.`);
+  if (broken) notes.push(broken === 1 ? say("1 weight is not a finite number and has no line.") : say("{n} weights are not a finite number and have no line.", { n: broken }));
   const steps = heads.filter(({ matrix }) => matrix.kind === "steps").map(({ matrix }) => matrix.step);
-  if (steps.length) notes.push(`Weights come in steps of ${Number(Math.max(...steps).toPrecision(2))}.`);
+  if (steps.length) notes.push(say("Weights come in steps of {step}.", { step: Number(Math.max(...steps).toPrecision(2)) }));
   view.note.textContent = notes.join(" ");
   root.dataset.shown = a.shown.toFixed(4);
   root.dataset.hidden = [a.first, a.special, a.pair, a.faint].map((share) => share.toFixed(4)).join();

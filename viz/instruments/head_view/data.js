@@ -1,5 +1,7 @@
 // Which cells become lines, what is left out, and what a touched token gives or gets. Numbers only, no drawing.
 
+import { say } from "../kit/words.js";
+
 export const LEAST = 4 / 255;    // a weight below this is no visible line
 export const CLASSES = 32;       // opacities of lines: a redraw is 32 strokes a head
 const REASONS = ["", "first", "special", "pair"];
@@ -97,4 +99,4 @@ export function looksOf(view, side, index) {
   return looks;
 }
 
-export const headName = (name) => (typeof name === "number" ? `head ${name}` : name);
+export const headName = (name) => (typeof name === "number" ? say("head {name}", { name }) : name);

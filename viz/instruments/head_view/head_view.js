@@ -11,6 +11,7 @@ import { headInk } from "./head_colours.js";
 import { SIDES } from "./place.js";
 import { offerSaving } from "./save.js";
 import { listen } from "./touch.js";
+import { say } from "../kit/words.js";
 
 export function build(root) {
   root.classList.add("lines");
@@ -47,7 +48,7 @@ export function accept(view, packet) {
   choose(view, head, keys);
   view.heading.textContent = head.title;
   view.root.dataset.at = (head.at ?? []).join(" ");
-  view.frame.setAttribute("aria-label", `${head.title || "Lines of attention"}: ${rows} ${head.axis[0]} words, ${cols} ${head.axis[1]} words. Arrow keys walk over the words, Enter keeps one, digits switch heads.`);
+  view.frame.setAttribute("aria-label", say("{title}: {rows} {query} words, {cols} {key} words. Arrow keys walk over the words, Enter keeps one, digits switch heads.", { title: head.title || say("Lines of attention"), rows, query: head.axis[0], cols, key: head.axis[1] }));
   chooseLines(view);
   redraw(view);
   offerSaving(view, packet);

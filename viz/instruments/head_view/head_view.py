@@ -21,6 +21,7 @@ from viz.instruments.kit.forms import Layer
 from viz.instruments.kit.head_stack import HeadContext
 from viz.instruments.kit.payload import OVERHEAD, Packet, Places, as_allowed, as_matrix, as_places, labels
 from viz.instruments.kit.spec import Spec, as_function
+from viz.languages import _
 from viz.number_text import MEGA, megabytes
 
 HEAD_VIEW = Instrument("attention_atlas_head_view", "head_view/head_view")
@@ -127,7 +128,7 @@ class HeadView(Spec):
                 "special": as_places(self.special),
                 "selected": _start(self.selected, rows, columns),
                 "reading": bool(self.reading),
-                "axis": list(self.axis),
+                "axis": [_(name) for name in self.axis],
                 **self.plain("layout", "title", "group", "python", "url", "height"),
             },
             steady=STEADY,

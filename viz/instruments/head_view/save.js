@@ -6,6 +6,7 @@ import { headName, looksOf } from "./data.js";
 import { clipBelow, fadeOf, paintOver, strokeAll } from "./paint.js";
 import { portOf, SIDES } from "./place.js";
 import { settle } from "./tell.js";
+import { say } from "../kit/words.js";
 
 const SAVED_AT_MOST = 4096;   // pixels along; a longer sheet is saved as the window that is seen
 
@@ -101,7 +102,7 @@ function asSeen(view) {
 
 export function offerSaving(view, packet) {
   saveMenu(view, view.saveAt, {
-    name: view.head.title || "Lines of attention", at: headsOn(view), size: () => savedPicture(view).size, paint: (pen) => paintSaved(pen, view),
+    name: view.head.title || say("Lines of attention"), at: headsOn(view), size: () => savedPicture(view).size, paint: (pen) => paintSaved(pen, view),
     arrays: () => savedArrays(view), rows: () => savedRows(view), packet, header: () => asSeen(view),
   });
 }

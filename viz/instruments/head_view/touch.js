@@ -1,7 +1,7 @@
 // The pointer, the keys and other views.
 
 import { spotOn } from "../kit/common.js";
-import { hear, say, tellTouched } from "../kit/page/linked.js";
+import { hear, pointOthers, tellTouched } from "../kit/page/linked.js";
 import { remember } from "../kit/page/url_state.js";
 import { hold } from "../kit/shell.js";
 import { onlyHead, report, toggleHead } from "./changes.js";
@@ -16,7 +16,7 @@ function hoverAt(view, at) {
   view.hover = at;
   view.linked = view.mark = null;
   const told = at ?? view.pinned;
-  say(view, told && { [told.side]: told.index });
+  pointOthers(view, told && { [told.side]: told.index });
   settle(view);
 }
 
@@ -24,7 +24,7 @@ function hoverAt(view, at) {
 function pin(view, at) {
   view.pinned = at && same(at, view.pinned) ? null : at;
   view.hover = view.linked = view.mark = null;
-  say(view, view.pinned && { [view.pinned.side]: view.pinned.index });
+  pointOthers(view, view.pinned && { [view.pinned.side]: view.pinned.index });
   settle(view);
   remember(view, view.pinned && `${view.pinned.side === "key" ? "s" : ""}${view.pinned.index}`);
   report(view);

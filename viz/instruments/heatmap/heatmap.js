@@ -14,6 +14,7 @@ import { savedHeatmap } from "./save.js";
 import { tellPlace, tellScale } from "./tell.js";
 import { contains, openWindow, showWindow } from "./window.js";
 import { zoomable, zoomKey } from "./zoom.js";
+import { mark, say } from "../kit/words.js";
 
 export function build(root) {
   const view = matrixView(root, {
@@ -28,8 +29,8 @@ export function build(root) {
     after: () => numbersButton(view),
   });
   root.classList.add("heatmap");
-  view.segments = group("segments", null, "What is shown");
-  view.written = tool(view, "Numbers", "Numbers", () => writeNumbers(view));
+  view.segments = group("segments", null, say("What is shown"));
+  view.written = tool(view, say("Numbers"), say("Numbers"), () => writeNumbers(view));
   view.tools.prepend(view.segments, view.written);
   view.none = make("p", "quiet none", root);
   zoomable(view);
@@ -57,7 +58,7 @@ export function accept(view, packet) {
   view.root.dataset.scale = head.scale;
   view.root.dataset.margins = view.margins ? "on" : "off";
   const empty = !data.rows || !data.cols;
-  view.none.textContent = empty ? "There are no tokens to look at yet." : "";
+  view.none.textContent = empty ? say("There are no tokens to look at yet.") : "";
   view.body.hidden = view.tools.hidden = empty;
   view.root.dataset.at = (head.at ?? []).join(",");
   lensButtons(view);
@@ -67,12 +68,12 @@ export function accept(view, packet) {
 
 /** The numbers that were given, each as one lens: {id, name, label, values, centred, limit, kind, step}. */
 function readLenses(packet, data) {
-  const { header: head } = packet, first = { pattern: "weight", score: "score", difference: "difference" }[head.scale];
+  const { header: head } = packet, first = { pattern: mark("weight"), score: mark("score"), difference: mark("difference") }[head.scale];
   const centred = head.scale !== "pattern", several = "sizes" in head || "scores.values" in head || "contributions.values" in head;
-  const label = head.unit || (centred ? first : head.margins || several ? "weight" : "");
-  const lenses = [{ ...data, id: first, name: first, label, centred, limit: centred ? head.limit || 1 : 1 }];
-  if ("scores.values" in head) lenses.push({ ...readMatrix(packet, "scores."), id: "score", name: "score", label: "score", centred: true, limit: head["scores.bound"] || 1 });
-  const weighted = { id: "contribution", name: "value-weighted", label: "weight \u00d7 size of the value", centred: false };
+  const label = head.unit || (centred ? say(first) : head.margins || several ? say("weight") : "");
+  const lenses = [{ ...data, id: first, name: say(first), label, centred, limit: centred ? head.limit || 1 : 1 }];
+  if ("scores.values" in head) lenses.push({ ...readMatrix(packet, "scores."), id: "score", name: say("score"), label: say("score"), centred: true, limit: head["scores.bound"] || 1 });
+  const weighted = { id: "contribution", name: say("value-weighted"), label: say("weight \u00d7 size of the value"), centred: false };
   if ("contributions.values" in head) lenses.push({ ...readMatrix(packet, "contributions."), ...weighted, limit: head["contributions.bound"] || 1 });
   else if ("sizes" in head) {
     const sizes = new Float32Array(part(packet, "sizes").buffer), values = data.values.map((weight, i) => weight * sizes[i % data.cols]);
@@ -89,12 +90,12 @@ export function turned(view, head, { at, name }) {
   return { ...Object.fromEntries(others), at, title: head.called.replace("{head}", name) };
 }
 
-const OFFERED = { score: "score", contribution: "value-weighted" };
+const OFFERED = { score: mark("score"), contribution: mark("value-weighted") };
 
 /** A button for each lens that is here, and for those that Python makes when they are asked for. */
 function lensButtons(view) {
   const { segments, head } = view, further = (head.offers ?? []).filter((id) => !view.lenses.some((lens) => lens.id === id));
-  const all = [...view.lenses, ...further.map((id) => ({ id, name: OFFERED[id] }))], lenses = all.length > 1 ? all : [];
+  const all = [...view.lenses, ...further.map((id) => ({ id, name: say(OFFERED[id]) }))], lenses = all.length > 1 ? all : [];
   segments.hidden = !lenses.length;
   if (segments.children.length !== lenses.length || [...segments.children].some((button, i) => button.dataset.lens !== lenses[i].id)) {
     segments.replaceChildren(...lenses.map((lens) => {

@@ -18,10 +18,11 @@ from viz.instruments.kit.component import Instrument, latest, nothing, stored
 from viz.instruments.kit.head_stack import HeadContext
 from viz.instruments.kit.payload import OVERHEAD, Layer, Packet, as_allowed, as_matrix, labels
 from viz.instruments.kit.spec import Spec, as_function
+from viz.languages import _, mark
 
 HEATMAP = Instrument("attention_atlas_heatmap", "heatmap/heatmap")
 SCALES = ("pattern", "score", "difference")
-FORBIDDEN = "masked"
+FORBIDDEN = mark("masked")
 FURTHER = ("score", "contribution")
 """Lenses besides the weight that Python can make when a visitor asks for one."""
 STEADY = (
@@ -138,7 +139,8 @@ class Heatmap(Spec):
             {
                 "queries": query_words,
                 "keys": None if key_words == query_words else key_words,
-                "axis": list(self.axis),
+                "shut": _(self.shut),
+                "axis": [_(name) for name in self.axis],
                 "echo": None,
                 "numbers": bool(self.numbers) and max(rows, columns) <= 32,
                 "margins": self.margins and scale == "pattern" and (self.sink or _shared_out(matrix, may)),
@@ -153,7 +155,6 @@ class Heatmap(Spec):
                     "python",
                     "called",
                     "unit",
-                    "shut",
                     "hint",
                     "sink",
                 ),

@@ -3,6 +3,7 @@
 import { clipped, css, percent, rgb } from "../kit/common.js";
 import { shownColumn, shownRow } from "../kit/matrix/paint.js";
 import { plainAxis, xOf, yOf } from "../kit/matrix/places.js";
+import { say } from "../kit/words.js";
 
 export const RIM = { right: 64, bottom: 52 };     // pixels beside and below the cells
 const BAR = { right: 44, bottom: 30, gap: 7, thick: 16 };
@@ -81,10 +82,10 @@ export function paintMarginNames(pen, view) {
   pen.fillStyle = quiet; pen.textBaseline = "middle";
   const write = (words, x, y, most, weight = "") => { pen.font = `${weight}12px ${theme.font}`; pen.fillText(words, x, y, most); };
   pen.textAlign = "left";
-  write("entropy", edgeX + BAR.gap, edgeY + BAR.gap + 8, RIM.right - BAR.gap, "600 ");
-  write(`0\u2013${margins.bits.toFixed(1)} bits`, edgeX + BAR.gap, edgeY + BAR.gap + 23, RIM.right - BAR.gap);
+  write(say("entropy"), edgeX + BAR.gap, edgeY + BAR.gap + 8, RIM.right - BAR.gap, "600 ");
+  write(say("0\u2013{n} bits", { n: margins.bits.toFixed(1) }), edgeX + BAR.gap, edgeY + BAR.gap + 23, RIM.right - BAR.gap);
   pen.textAlign = "right";
-  write("received", left - 8, edgeY + BAR.gap + 8, left - 8, "600 ");
+  write(say("received"), left - 8, edgeY + BAR.gap + 8, left - 8, "600 ");
   write(`0\u2013${short(margins.top)}`, left - 8, edgeY + BAR.gap + 23, left - 8);
 }
 
@@ -96,16 +97,16 @@ export function marginFacts(view, [r, c]) {
   if (r >= 0) {
     const bits = margins.entropy[r], most = margins.most[r].toFixed(2);
     view.root.dataset.entropy = bits;
-    facts.push([`entropy of this ${plainAxis(view, 0)}`, Number.isFinite(bits) ? `${about}${bits.toFixed(2)} of at most ${most} bits` : "not a finite number"]);
+    facts.push([say("entropy of this {unit}", { unit: plainAxis(view, 0) }), Number.isFinite(bits) ? say("{bits} of at most {most} bits", { bits: `${about}${bits.toFixed(2)}`, most }) : say("not a finite number")]);
   }
   if (r >= 0 && view.head.sink && Number.isFinite(margins.totals[r])) {
     view.root.dataset.sunk = 1 - margins.totals[r];
-    facts.push(["taken by the learned sink", `${about}${percent(Math.max(0, 1 - margins.totals[r]))}; the keys have ${percent(margins.totals[r])}`]);
+    facts.push([say("taken by the learned sink"), say("{share}; the keys have {rest}", { share: `${about}${percent(Math.max(0, 1 - margins.totals[r]))}`, rest: percent(margins.totals[r]) })]);
   }
   if (c >= 0) {
     const all = margins.received.reduce((sum, w) => sum + w, 0);
     view.root.dataset.received = margins.received[c];
-    facts.push([`received by this ${plainAxis(view, 1)}`, `${about}${margins.received[c].toPrecision(3)}, ${percent(all ? margins.received[c] / all : 0)} of all`]);
+    facts.push([say("received by this {unit}", { unit: plainAxis(view, 1) }), say("{number}, {share} of all", { number: `${about}${margins.received[c].toPrecision(3)}`, share: percent(all ? margins.received[c] / all : 0) })]);
   }
   return facts;
 }

@@ -8,6 +8,7 @@ import { hatching, make, pixels, rgb, sharp, spotOn } from "../kit/common.js";
 import { drawing, hold, status, walkable } from "../kit/shell.js";
 import { shade } from "./tell.js";
 import { inside, showWindow } from "./window.js";
+import { say } from "../kit/words.js";
 
 const DOTS = 256, SIDE = 240, BESIDE = 680;
 const ROOM = 24;                          // a brush of fewer pixels has its handle outside, so that it can still be dragged itself
@@ -20,7 +21,7 @@ export function overview(view) {
   box.field = make("div", "field", box.element);
   box.canvas = drawing(box.field);
   box.brush = walkable("brush", box.field);
-  box.brush.setAttribute("aria-roledescription", "window into the text");
+  box.brush.setAttribute("aria-roledescription", say("window into the text"));
   box.handle = make("div", "handle", box.brush);
   box.said = status("div", "said", box.element);
   box.note = make("div", "quiet", box.element);
@@ -60,8 +61,8 @@ export function paintOverview(box) {
   const shades = new Uint8ClampedArray(small.values.length * 4);
   small.values.forEach((value, i) => { if (small.open[i]) shades.set([...(Number.isNaN(value) ? broken : shade(view, value)), 255], i * 4); });
   Object.assign(box, { image: pixels(shades, small.cols, small.rows), small });
-  box.caption.textContent = `All ${data.rows} \u00d7 ${data.cols}`;
-  box.note.textContent = small.side > 1 ? `Each dot is the largest of ${small.side} \u00d7 ${small.side} cells. Drag the window, or move it with the arrow keys; Shift makes it smaller or larger.` : "Drag the window, or move it with the arrow keys; Shift makes it smaller or larger.";
+  box.caption.textContent = say("All {rows} \u00d7 {cols}", { rows: data.rows, cols: data.cols });
+  box.note.textContent = small.side > 1 ? say("Each dot is the largest of {side} \u00d7 {side} cells. Drag the window, or move it with the arrow keys; Shift makes it smaller or larger.", { side: small.side }) : say("Drag the window, or move it with the arrow keys; Shift makes it smaller or larger.");
 }
 
 /** Sizes and draws the overview; says how much width it takes beside the heatmap. */

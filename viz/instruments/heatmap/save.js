@@ -4,6 +4,7 @@ import { clipped, css, hatching, rgb, strokeCross } from "../kit/common.js";
 import { paintChoice, paintMatrix } from "../kit/matrix/paint.js";
 import { closed, colours, ends, hasLone, known, LONE } from "./tell.js";
 import { windowOf } from "./window.js";
+import { say } from "../kit/words.js";
 
 const SCALE_WIDTH = 136;
 
@@ -50,9 +51,9 @@ function paintScale(pen, view) {
     x += 10;
     pen.strokeStyle = theme.text;
     strokeCross(pen, x, -6, 12);
-    x += 20; write("not a finite number");
+    x += 20; write(say("not a finite number"));
   }
-  if (known(now)) { x += 10; write(known(now)); }
+  if (known(now)) { x += 10; write(known(now, say)); }
 }
 
 // ---------------------------------------------------------------- numbers

@@ -3,10 +3,11 @@
 import { cut, make, ramp, speak, swatch } from "../kit/common.js";
 import { inWhole, isLone, plainAxis } from "../kit/matrix/places.js";
 import { marginFacts } from "./margins.js";
+import { fill, mark, say } from "../kit/words.js";
 
 /** As many digits as were sent: float32 seven, float16 three, else what the step allows. */
 function printed({ kind, step }, value) {
-  if (Number.isNaN(value)) return "not a finite number";
+  if (Number.isNaN(value)) return say("not a finite number");
   if (!Number.isFinite(value)) return value > 0 ? "+\u221e" : "\u2212\u221e";
   if (kind === "steps") return `\u2248 ${value.toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 0.01)))}`.replace("-", "\u2212");
   return String(Number(value.toPrecision(kind === "f32" ? 7 : 3))).replace("-", "\u2212");
@@ -29,7 +30,7 @@ export function tellPlace(view, tip, at) {
     const shut = !data.allowed[i];
     view.root.dataset.value = shut ? "masked" : String(now.values[i]);
     const alone = shut || view.lenses.length === 1;
-    speak(line, alone ? "{query} \u2192 {key} {value}" : "{query} \u2192 {key}", { query, key, value: !shut ? printed(now, now.values[i]) : isLone({ head: view.head, first: [0, 0] }, r, c) ? LONE : closed(view) });
+    speak(line, alone ? "{query} \u2192 {key} {value}" : "{query} \u2192 {key}", { query, key, value: !shut ? printed(now, now.values[i]) : isLone({ head: view.head, first: [0, 0] }, r, c) ? say(LONE) : closed(view) });
     for (const lens of shut ? [] : view.lenses) {
       view.root.dataset[lens.id] = String(lens.values[i]);
       if (!alone) facts.push([lens.name, printed(lens, lens.values[i]), lens === now]);
@@ -61,13 +62,13 @@ function scoreFact({ logSums, data: { kind, step }, root }, row, weight) {
   const places = Math.floor(-Math.log10(rounded ? (kind === "steps" ? step : 1e-3 * weight) / weight : 1e-6 * Math.max(1, Math.abs(logSums[row]))));
   if (places < 1) return [];
   root.dataset.score = String(score);
-  return [["score", `${rounded ? "\u2248 " : ""}${score.toFixed(Math.min(places, 4))}`.replace("-", "\u2212"), false]];
+  return [[say("score"), `${rounded ? "\u2248 " : ""}${score.toFixed(Math.min(places, 4))}`.replace("-", "\u2212"), false]];
 }
 
-export const LONE = "no counterpart";
+export const LONE = mark("no counterpart");
 
 /** What a hatched cell is. */
-export const closed = ({ head: { shut } }) => shut || "masked";
+export const closed = ({ head: { shut } }) => shut || say("masked");
 
 /** Scale, what is hatched or crossed, how exact the numbers are. */
 export function tellScale(view, broken) {
@@ -77,10 +78,10 @@ export function tellScale(view, broken) {
   if (now.label) make("span", "entry", box, now.label);
   ramp(box, colours(view), ...ends(now));
   if (hasShut(view)) swatch(box, "shut", closed(view));
-  if (hasLone(view)) swatch(box, "lone", LONE);
-  if (broken) swatch(box, "cross", "not a finite number");
-  if (view.margins && view.head.sink) make("span", "entry", box, "rows add up to less than 1: a learned sink takes the rest");
-  if (known(now)) make("span", "entry", box, known(now));
+  if (hasLone(view)) swatch(box, "lone", say(LONE));
+  if (broken) swatch(box, "cross", say("not a finite number"));
+  if (view.margins && view.head.sink) make("span", "entry", box, say("rows add up to less than 1: a learned sink takes the rest"));
+  if (known(now)) make("span", "entry", box, known(now, say));
   view.root.style.setProperty("--hatch", theme.hatch);
 }
 
@@ -94,7 +95,8 @@ export function ends({ centred, limit }) {
   return centred ? [`\u2212${nice}`, `${nice}`] : ["0", `${nice}`];
 }
 
-export const known = ({ kind, step }) => (kind === "steps" ? `values in steps of ${Number(step.toPrecision(2))}` : kind === "f16" ? "values to three digits" : "");
+/** How exact the numbers of a lens are: in English for a file, by `word` of words.js for the screen. */
+export const known = ({ kind, step }, word = fill) => (kind === "steps" ? word(mark("values in steps of {step}"), { step: Number(step.toPrecision(2)) }) : kind === "f16" ? word(mark("values to three digits")) : "");
 
 export function shade(view, value) {
   const { centred, limit } = view.now, x = centred ? (value / limit + 1) / 2 : value / limit;

@@ -4,6 +4,7 @@ import { cut, speak } from "../kit/common.js";
 import { inviting, setMatrix } from "../kit/matrix/matrix.js";
 import { plainAxis } from "../kit/matrix/places.js";
 import { inCell, shade } from "./tell.js";
+import { say } from "../kit/words.js";
 
 const WHOLE = 128;                        // up to so many tokens no overview is needed
 const SMALLEST = 8, LARGEST_WINDOW = 128;
@@ -57,7 +58,7 @@ export function showWindow(view) {
     first: [r, c], title: inviting(head), height: head.height, allowed, shades, broken, theme,
     texts: view.numbers && Math.max(h, w) <= 32 && ((i) => (allowed[i] && Number.isFinite(values[i]) ? inCell(values[i], places) : "")),
   });
-  view.frame.setAttribute("aria-label", `${head.title || "Heatmap"}: ${h} ${head.axis[0]} rows, ${w} ${head.axis[1]} columns, ${now.name}. Arrow keys walk over the cells, Enter chooses one, plus and minus zoom.`);
+  view.frame.setAttribute("aria-label", say("{title}: {rows} {query} rows, {cols} {key} columns, {name}. Arrow keys walk over the cells, Enter chooses one, plus and minus zoom.", { title: head.title || say("Heatmap"), rows: h, query: head.axis[0], cols: w, key: head.axis[1], name: now.name }));
 }
 
 /** Which tokens the window shows, in words. */
@@ -66,6 +67,6 @@ function announce(box) {
   const span = (words, from, n) => [`${from}\u2013${from + n - 1}`, { word: cut(words[from], 16) }, { word: cut(words[from + n - 1], 16) }];
   const [rows, first, last] = span(queries, r, h), [cols, start, end] = span(keys, c, w);
   view.root.dataset.window = `${rows.replace("\u2013", "-")},${cols.replace("\u2013", "-")}`;
-  speak(box.said, `${plainAxis(view, 0)} {rows}, {first} to {last}; ${plainAxis(view, 1)} {cols}, {start} to {end}`, { rows, first, last, cols, start, end });
-  box.brush.setAttribute("aria-label", `Window: ${box.said.textContent}. Arrow keys move it, with Shift they make it smaller or larger.`);
+  speak(box.said, say("{query} {rows}, {first} to {last}; {key} {cols}, {start} to {end}", { query: plainAxis(view, 0), key: plainAxis(view, 1) }), { rows, first, last, cols, start, end });
+  box.brush.setAttribute("aria-label", say("Window: {place}. Arrow keys move it, with Shift they make it smaller or larger.", { place: box.said.textContent }));
 }

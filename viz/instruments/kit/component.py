@@ -3,12 +3,14 @@
 Streamlit sends a component's JavaScript again with every update. So what is registered is a loader of a few hundred
 bytes. What it loads, boot.js, goes before the first payload of a visit; the kit that all instruments share (begin.js, saving
 and what they import) and an instrument's own code (its further modules and CSS) are deflated parts of the payload like the numbers it draws,
-travel with the first payload that needs them and stay in the page. If a part never arrived (a run was replaced before
+travel with the first payload that needs them and stay in the page. So do the words of its scripts, where the page is not in English
+(`say` of words.js). If a part never arrived (a run was replaced before
 the browser saw it, or the page dropped old ones), the browser asks, and the next run sends it again.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import zlib
@@ -23,6 +25,7 @@ from streamlit.components.v2 import component
 from viz.instruments.kit import origin, picture_listener
 from viz.instruments.kit.modules import follow, join_modules, sheets
 from viz.instruments.kit.payload import Packet, identity
+from viz.languages import ENGLISH, _, current, extract, using
 from viz.theme import DARK, FONT, LIGHT, SERIF, Palette
 
 FOLDER = Path(__file__).resolve().parents[1]
@@ -133,12 +136,22 @@ class Instrument:
         self.source = bundle(entry).encode()
         self.packed_source = zlib.compress(self.source, 9)
         self.code = identity(self.packed_source)
+        modules = {*SHARED, *follow(FOLDER / f"{entry}.js")}
+        self.messages = {text for each in modules for text in extract.script_messages(each.body)}
         self._renderer = component(name, html='<div class="atlas" translate="no"></div>', js=loader())
 
     def equip(self, packet: Packet) -> None:
         """Add the code that draws `packet`, in two parts."""
         packet.add("kit", self.packed_kit, deflated=True, lasting=True)
         packet.add("code", self.packed_source, deflated=True, lasting=True)
+        if current() is not ENGLISH:
+            packet.add("language", self.packed_words(current().code), deflated=True, lasting=True)
+
+    @functools.cache  # noqa: B019 an instrument stays as long as the process
+    def packed_words(self, code: str) -> bytes:
+        """Return the texts of its scripts in a language, deflated; `say` of words.js looks them up."""
+        with using(code):
+            return zlib.compress(json.dumps({text: _(text) for text in sorted(self.messages)}).encode(), 9)
 
     def show(self, packet: Packet, *, key: str, height: int | None = None, **states: Any) -> Any:
         """Mount with `packet`; returns Streamlit's result object. `states` are `on_<name>_change=...`."""

@@ -20,6 +20,7 @@ import core
 from core.data import doodles
 from viz.instruments.kit.payload import Packet
 from viz.labels import phrase, shorten
+from viz.languages import _, mark
 from viz.sources import SOURCES, bibtex_entry
 
 if TYPE_CHECKING:
@@ -30,7 +31,11 @@ YEAR = 2026
 LONGEST = 400
 """Letters of a text above a picture."""
 _SLOT = "_instrument_origin"
-_KINDS = {"self": "self-attention", "causal": "causal self-attention", "cross": "cross-attention"}
+_KINDS = {
+    "self": mark("self-attention"),
+    "causal": mark("causal self-attention"),
+    "cross": mark("cross-attention"),
+}
 
 
 @dataclass(frozen=True)
@@ -81,17 +86,17 @@ class Origin:
             ('gpt-mini, causal self-attention, layer 2, head 5', '“Once upon”')
         """
         layer, head = (
-            (f"layer {self.layer}" if self.layer is not None else ""),
-            (f"head {self.head}" if self.head is not None else ""),
+            (_("layer {n}", n=self.layer) if self.layer is not None else ""),
+            (_("head {name}", name=self.head) if self.head is not None else ""),
         )
         whose = ", ".join(
             filter(
                 None,
                 (
                     self.model,
-                    _KINDS.get(self.kind, self.kind),
+                    _(_KINDS[self.kind]) if self.kind in _KINDS else self.kind,
                     layer,
-                    f"{self.joined} of its heads" if self.joined else head,
+                    _("{joined} of its heads", joined=self.joined) if self.joined else head,
                     self.changed,
                 ),
             )

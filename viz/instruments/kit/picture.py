@@ -23,6 +23,7 @@ from viz.instruments.kit.figure import WIDTH, figure_file, latex_files
 from viz.instruments.kit.origin import Origin
 from viz.instruments.kit.payload import Packet
 from viz.labels import head_name
+from viz.languages import _, mark
 
 if TYPE_CHECKING:
     from core.run import Attention, Run
@@ -32,7 +33,10 @@ EXACT_CELLS = 1_000_000
 CROSSING = ("cross", "alignment")
 """Kinds of attention that look from what is written to a text that is read: there a row has the name of the word it writes."""
 
-SUMMED = {"words": ("sentence", "word (key)"), "sentences": ("document", "sentence (key)")}
+SUMMED = {
+    "words": (mark("sentence"), mark("word (key)")),
+    "sentences": (mark("document"), mark("sentence (key)")),
+}
 """Kinds of attention whose query is a learned vector, with the names of rows and columns: a row sums up a sentence, or the document."""
 
 
@@ -91,7 +95,9 @@ class Picture:
         header = packet.header | {"url": None, "exact": True}
         at, say = header.get("at"), header.get("say")
         if say and at and len(at) == 2 and all(isinstance(place, int) for place in at):
-            header["say"] = {name: words.replace("this head", head_name(*at)) for name, words in say.items()}
+            header["say"] = {
+                name: words.replace(_("this head"), head_name(*at)) for name, words in say.items()
+            }
         packet = replace(packet, header=header, parts=dict(packet.parts), deflated=set(packet.deflated))
         self.instrument.equip(packet)
         return packet.to_bytes()
@@ -182,8 +188,9 @@ def shown_attention(run: Run, kind: str | None, by: str) -> Attention:
 def axis(attention: Attention) -> tuple[str, str]:
     """Return the names of rows and columns."""
     if attention.kind in SUMMED:
-        return SUMMED[attention.kind]
-    return ("written (query)", "source (key)") if attention.kind in CROSSING else ("query", "key")
+        rows, columns = SUMMED[attention.kind]
+        return _(rows), _(columns)
+    return (_("written (query)"), _("source (key)")) if attention.kind in CROSSING else (_("query"), _("key"))
 
 
 def picture_name(run: Run, attention: Attention, caption: str) -> str:

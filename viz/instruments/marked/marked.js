@@ -3,6 +3,7 @@
 import { keepDrawn, make, percent, readTheme, swatch, visible } from "../kit/common.js";
 import { saveMenu } from "../kit/save/save.js";
 import { group, keepFocus, shell, status } from "../kit/shell.js";
+import { say } from "../kit/words.js";
 
 export function build(root) {
   const view = shell(root, "marked");
@@ -27,7 +28,7 @@ export function accept(view, packet) {
   keepFocus(view, () => (view.words ?? []).map(({ box }) => box), () => {
     view.words = head.words.map((word, i) => card(view, word, i));
     view.row.replaceChildren(...grouped(view));
-    view.row.setAttribute("aria-label", head.hint || "Text");
+    view.row.setAttribute("aria-label", head.hint || say("Text"));
   }, { preventScroll: true });
   view.sentence.textContent = head.hint;
   paint(view);
@@ -58,9 +59,9 @@ function card(view, word, i) {
     make("span", "note", box, head.notes[i]);
     if (head.notes[i]) told.push(head.notes[i]);
   }
-  const say = told.join(", ");
-  box.setAttribute("aria-label", say);
-  box.onpointerenter = box.onfocus = () => { view.sentence.textContent = told.length > 1 ? say : head.hint; };
+  const sentence = told.join(", ");
+  box.setAttribute("aria-label", sentence);
+  box.onpointerenter = box.onfocus = () => { view.sentence.textContent = told.length > 1 ? sentence : head.hint; };
   box.onpointerleave = box.onblur = () => { view.sentence.textContent = head.hint; };
   if (head.pick) {
     box.type = "button";
@@ -109,7 +110,7 @@ function saving(view) {
   const columns = [["word", head.words], [head.names[0], head.above], [head.names[1], head.below], ["label", head.notes]].filter(([, values]) => values);
   const numbers = columns.filter(([, values]) => typeof values[0] === "number");
   return {
-    name: head.title || "Marked text",
+    name: head.title || say("Marked text"),
     header: () => ({ span: view.span }),
     rows: () => [columns.map(([name]) => name), ...head.words.map((_, i) => columns.map(([, values]) => values[i]))],
     arrays: () => ({

@@ -7,22 +7,23 @@ import { placeAt, yOf } from "../kit/matrix/places.js";
 import { part, readRuns, writeRuns } from "../kit/page/packets.js";
 import { button, group } from "../kit/shell.js";
 import { saveMask } from "./save.js";
+import { mark, say } from "../kit/words.js";
 
-const HELP = "Shift with arrows spans a rectangle, R takes the row, C the column, Control Z undoes, Control Y redoes.";
+const HELP = mark("Shift with arrows spans a rectangle, R takes the row, C the column, Control Z undoes, Control Y redoes.");
 
 /** What a cell is called: of a mask, or of a drawing, in which a row without a stroke is nothing special. */
 const WORDS = {
   mask: {
-    name: "Mask", keys: "Arrow keys walk, Space allows or masks,", presets: "Masks by name", on: "may attend", off: "masked", count: "cells allowed",
-    yes: "{query} may attend to {key}", no: "{query} may not attend to {key}",
-    row: "{query} may attend to {open} of {cols}. Click: to all", fullRow: "{query} may attend to all {cols}. Click: to none",
-    column: "{open} of {rows} may attend to {key}. Click: all", fullColumn: "All {rows} may attend to {key}. Click: none",
+    name: mark("Mask"), keys: mark("Arrow keys walk, Space allows or masks,"), presets: mark("Masks by name"), on: mark("may attend"), off: mark("masked"), count: mark("{n} of {total} cells allowed"),
+    yes: mark("{query} may attend to {key}"), no: mark("{query} may not attend to {key}"),
+    row: mark("{query} may attend to {open} of {cols}. Click: to all"), fullRow: mark("{query} may attend to all {cols}. Click: to none"),
+    column: mark("{open} of {rows} may attend to {key}. Click: all"), fullColumn: mark("All {rows} may attend to {key}. Click: none"),
   },
   drawing: {
-    name: "Drawing", keys: "Arrow keys walk, Space draws or wipes out,", presets: "Drawings by name", on: "drawn", off: "", count: "cells drawn",
-    yes: "{query} looks at {key}: drawn", no: "{query}, {key}: not drawn",
-    row: "Row {query}: {open} of {cols} drawn. Click: all", fullRow: "Row {query}: all {cols} drawn. Click: none",
-    column: "Column {key}: {open} of {rows} drawn. Click: all", fullColumn: "Column {key}: all {rows} drawn. Click: none",
+    name: mark("Drawing"), keys: mark("Arrow keys walk, Space draws or wipes out,"), presets: mark("Drawings by name"), on: mark("drawn"), off: "", count: mark("{n} of {total} cells drawn"),
+    yes: mark("{query} looks at {key}: drawn"), no: mark("{query}, {key}: not drawn"),
+    row: mark("Row {query}: {open} of {cols} drawn. Click: all"), fullRow: mark("Row {query}: all {cols} drawn. Click: none"),
+    column: mark("Column {key}: {open} of {rows} drawn. Click: all"), fullColumn: mark("Column {key}: all {rows} drawn. Click: none"),
   },
 };
 
@@ -40,10 +41,10 @@ export function build(root) {
   root.classList.add("editor");
   view.presets = group("presets");
   root.insertBefore(view.presets, view.body);
-  view.undo = tool(view, "Undo", "Undo", () => turnBack(view, view.past, view.future));
-  view.redo = tool(view, "Redo", "Redo", () => turnBack(view, view.future, view.past));
-  view.again = tool(view, "Start again", "Start again", () => become(view, view.start));
-  view.box = tool(view, "Rectangle", "Rectangle: drag from corner to corner (or hold Shift)", () => { view.boxes = !view.boxes; summary(view); });
+  view.undo = tool(view, say("Undo"), say("Undo"), () => turnBack(view, view.past, view.future));
+  view.redo = tool(view, say("Redo"), say("Redo"), () => turnBack(view, view.future, view.past));
+  view.again = tool(view, say("Start again"), say("Start again"), () => become(view, view.start));
+  view.box = tool(view, say("Rectangle"), say("Rectangle: drag from corner to corner (or hold Shift)"), () => { view.boxes = !view.boxes; summary(view); });
   view.frame.addEventListener("keydown", (event) => { if (spans(event) && !view.stroke && view.hover && Math.min(...view.hover) >= 0) press(view, view.hover, true); }, true);
   view.frame.addEventListener("keydown", (event) => { if (spans(event) && view.stroke) drag(view, view.hover); });
   view.frame.addEventListener("keyup", (event) => { if (event.key === "Shift") lift(view); });
@@ -56,7 +57,7 @@ const spans = (event) => event.shiftKey && event.key.startsWith("Arrow");
 export function accept(view, packet) {
   const head = view.head = packet.header, [rows, cols] = head.shape;
   view.words = head.drawing ? WORDS.drawing : WORDS.mask;
-  view.presets.setAttribute("aria-label", view.words.presets);
+  view.presets.setAttribute("aria-label", say(view.words.presets));
   view.theme = readTheme(view.root);
   if (head.drawing) view.theme = { ...view.theme, hatch: "transparent", lines: view.theme.border };
   if (view.key !== head.base) {
@@ -71,7 +72,7 @@ export function accept(view, packet) {
   });
   view.presets.replaceChildren(...(head.presets ?? []).map((name, i) => preset(view, visible(name), readRuns(part(packet, `preset${i}`), rows * cols))));
   view.presets.hidden = !view.presets.childElementCount;
-  view.frame.setAttribute("aria-label", `${head.title || view.words.name}: ${rows} ${head.axis[0]} rows, ${cols} ${head.axis[1]} columns. ${view.words.keys} ${HELP}`);
+  view.frame.setAttribute("aria-label", say("{title}: {rows} {query} rows, {cols} {key} columns. {keys} {help}", { title: head.title || say(view.words.name), rows, query: head.axis[0], cols, key: head.axis[1], keys: say(view.words.keys), help: say(HELP) }));
   summary(view);
   if (rows && cols) saveMask(view, packet);
 }
@@ -97,10 +98,10 @@ function summary(view) {
   legend.replaceChildren();
   view.root.style.setProperty("--hatch", theme.hatch);
   view.root.style.setProperty("--warm", css(warm(theme)));
-  swatch(legend, "", words.on).querySelector("i").style.background = css(theme.sequential[theme.dark ? 130 : 110]);
-  if (words.off) swatch(legend, "shut", words.off);
-  make("span", "entry", legend).textContent = `${open} of ${total} ${words.count}`;
-  if (empty.length && words === WORDS.mask) swatch(legend, "nothing", empty.length === 1 ? "1 row allows nothing" : `${empty.length} rows allow nothing`);
+  swatch(legend, "", say(words.on)).querySelector("i").style.background = css(theme.sequential[theme.dark ? 130 : 110]);
+  if (words.off) swatch(legend, "shut", say(words.off));
+  make("span", "entry", legend).textContent = say(words.count, { n: open, total });
+  if (empty.length && words === WORDS.mask) swatch(legend, "nothing", empty.length === 1 ? say("1 row allows nothing") : say("{n} rows allow nothing", { n: empty.length }));
   view.undo.disabled = !view.past.length;
   view.redo.disabled = !view.future.length;
   view.again.disabled = same(view.now, view.start);
@@ -118,7 +119,7 @@ function markEmpty(pen, view) {
   pen.beginPath(); pen.rect(left - 6, top - 2, wide + 8, view.edgeY - top + 4); pen.clip();
   for (let r = 0; r < view.rows; r++) {
     if (rowOf(view, r).includes(1)) continue;
-    const y = yOf(view, r), words = "allows nothing";
+    const y = yOf(view, r), words = say("allows nothing");
     pen.strokeStyle = pen.fillStyle = css(warm(theme)); pen.lineWidth = 2;
     pen.setLineDash([5, 4]); pen.strokeRect(left + 1, y + 1, wide - 2, Math.max(1, unit - 2)); pen.setLineDash([]);
     pen.fillRect(left - 5, y, 4, unit);
@@ -229,10 +230,10 @@ function tell(view, tip, [r, c]) {
   const query = { word: view.queries[r] ?? "" }, key = { word: view.keys[c] ?? "" }, { words } = view;
   if (c < 0) {
     const open = rowOf(view, r).reduce((sum, v) => sum + v, 0);
-    speak(tip, open === view.cols ? words.fullRow : words.row, { query, open, cols: view.cols });
+    speak(tip, say(open === view.cols ? words.fullRow : words.row), { query, open, cols: view.cols });
   } else if (r < 0) {
     let open = 0;
     for (let k = 0; k < view.rows; k++) open += view.now[k * view.cols + c];
-    speak(tip, open === view.rows ? words.fullColumn : words.column, { key, open, rows: view.rows });
-  } else speak(tip, view.now[r * view.cols + c] ? words.yes : words.no, { query, key });
+    speak(tip, say(open === view.rows ? words.fullColumn : words.column), { key, open, rows: view.rows });
+  } else speak(tip, say(view.now[r * view.cols + c] ? words.yes : words.no), { query, key });
 }

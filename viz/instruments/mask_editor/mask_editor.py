@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.kit.component import Instrument, stored
 from viz.instruments.kit.payload import Packet, as_matrix, labels, runs
 from viz.instruments.kit.spec import Spec, as_function
+from viz.languages import _
 
 MASK_EDITOR = Instrument("attention_atlas_mask", "mask_editor/mask_editor")
 
@@ -79,7 +80,7 @@ class MaskEditor(Spec):
             {
                 "queries": words[0],
                 "keys": None if words[0] == words[1] else words[1],
-                "axis": list(self.axis),
+                "axis": [_(name) for name in self.axis],
                 "shape": list(start.shape),
                 "base": fingerprint(start, self.turn),
                 "presets": labels(list(named), len(named), "preset"),

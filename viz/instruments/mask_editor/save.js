@@ -4,11 +4,12 @@ import { paintMatrix } from "../kit/matrix/paint.js";
 import { writeRuns } from "../kit/page/packets.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
+import { say } from "../kit/words.js";
 
 export function saveMask(view, packet) {
   const { head } = view, keys = head.keys ?? head.queries, { queries } = head;
   saveMenu(view, view.tools, {
-    name: head.title || "Mask", packet, changed: () => edited(view, packet),
+    name: head.title || say("Mask"), packet, changed: () => edited(view, packet),
     size: () => maskSheet(view),
     paint: (pen) => paintMask(pen, view),
     arrays: () => ({

@@ -4,6 +4,7 @@ import { css, inkOn, ladder, leftBelow, make, percent, pixels, rgb, sharp } from
 import { PALETTES } from "../kit/page/given.js";
 import { part } from "../kit/page/packets.js";
 import { CLEAR } from "../kit/tell.js";
+import { say } from "../kit/words.js";
 
 const HIGHEST = 440, LOW = 120, SMALL = 112, ROOM = 34, SHARES = 4;   // pixels of a picture, of one of frames, of a small one; of a cell that holds a percentage; how many do
 const INK = 0.8, LINES = 0.45;   // of its strength: what is drawn on a cell does not hide its colour; on that of a difference
@@ -86,7 +87,7 @@ export function shadeCells(view, at) {
   view.root.dataset.lines = String(unit >= 8);
   const best = unit < ROOM ? [] : [...weights.keys()].filter((i) => i >= head.special && may[i] && Math.abs(weights[i]) >= CLEAR).sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a])).slice(0, SHARES);
   keys.forEach((key, i) => {
-    const shut = !may[i], bad = !shut && !Number.isFinite(weights[i]), said = shut ? "masked" : told(head, weights[i]), me = !head.asks && i === at.index;
+    const shut = !may[i], bad = !shut && !Number.isFinite(weights[i]), said = shut ? say("masked") : told(head, weights[i]), me = !head.asks && i === at.index;
     key.classList.toggle("shut", shut); key.classList.toggle("bad", bad); key.classList.toggle("me", me);
     key.setAttribute("aria-selected", String(me));
     key.setAttribute("aria-label", `${head.keys[i]}${i < head.special ? "" : ","} ${said}`);   // what is seen beside the picture is said as it stands there

@@ -12,12 +12,13 @@ from core.data.patches import SPECIAL_TOKENS, PatchReader, with_hidden_mark, wit
 from core.errors import InputError
 from viz.instruments.picture.picture import PictureView
 from viz.instruments.words.words import Sentences
+from viz.languages import _, mark
 
 if TYPE_CHECKING:
     from core.model import Model
     from core.run import Run
 
-CALLED = {"class": "class token", "distillation": "distillation token"}
+CALLED = {"class": mark("class token"), "distillation": mark("distillation token")}
 """Names in a picture for the tokens before the patches."""
 SHARES = Sentences(
     looks="By {word}, {key} has {percent} of it.",
@@ -51,7 +52,11 @@ def patch_names(names: Sequence[str]) -> list[str]:
     """
     places = (name.removesuffix(" hidden").split(",") for name in names)
     return [
-        f"row {place[0]}, column {place[1]}" if len(place) == 2 else CALLED.get(place[0], place[0])
+        _("row {row}, column {column}", row=place[0], column=place[1])
+        if len(place) == 2
+        else _(CALLED[place[0]])
+        if place[0] in CALLED
+        else place[0]
         for place in places
     ]
 
@@ -96,9 +101,10 @@ def on_patches(run: Run, weights: ArrayLike, *, painted: Collection[int] = (), *
     cells = grid(run)
     if cells is None:
         raise InputError(
-            f"{run.model.name} reads no picture.",
+            "{model} reads no picture.",
             "Weights lie on a picture where its patches were read.",
             "Take a model of pictures, or give pixels, weights and cells.",
+            model=run.model.name,
         )
     drawn = pixels(run).copy()
     high, wide = (size // n for size, n in zip(drawn.shape, cells, strict=True))

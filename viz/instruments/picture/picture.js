@@ -1,7 +1,7 @@
 // A picture under cells: which row is chosen, what is touched, and what stands where.
 
 import { keepDrawn, make, readTheme } from "../kit/common.js";
-import { hear, say, tellPython, tellTouched } from "../kit/page/linked.js";
+import { hear, pointOthers, tellPython, tellTouched } from "../kit/page/linked.js";
 import { emptied, readOne } from "../kit/page/packets.js";
 import { keepAddress, recall, remember } from "../kit/page/url_state.js";
 import { saveMenu } from "../kit/save/save.js";
@@ -9,13 +9,14 @@ import { button, choice, drawing, hold, shell, status } from "../kit/shell.js";
 import { fit, ladderOf, paintCells, readPixels, shadeCells, tellBeside } from "./paint.js";
 import { saving } from "./save.js";
 import { hideTip, legend, showTip, tell } from "./tell.js";
+import { mark, say, spoken } from "../kit/words.js";
 
-const WAYS = { query: "What it looks at", key: "What looks at it" };
+const WAYS = { query: mark("What it looks at"), key: mark("What looks at it") };
 
 export function build(root) {
   const view = shell(root, "picture", { at: { side: "query", index: 0 }, form: "one", guest: null, cursor: 0, identity: "" });
-  view.way = choice(view.tools, "Direction", WAYS, (side) => { view.at = { side, index: view.at.index }; show(view); keep(view); });
-  view.forms = choice(view.tools, "Form", { one: "One", all: "A picture for each" }, (form) => { view.form = form; show(view); keep(view); });
+  view.way = choice(view.tools, say("Direction"), spoken(WAYS), (side) => { view.at = { side, index: view.at.index }; show(view); keep(view); });
+  view.forms = choice(view.tools, say("Form"), { one: say("One"), all: say("A picture for each") }, (form) => { view.form = form; show(view); keep(view); });
   view.body = make("div", "body", root);
   view.asks = list("asks", view.body);
   view.stage = make("div", "stage", view.body);
@@ -31,7 +32,7 @@ export function build(root) {
   view.drawn = keepDrawn(root, () => show(view));
   view.deaf = hear(view, (at) => { view.guest = at; show(view); });
   view.body.onpointerover = (event) => { const key = keyOf(event); if (key && event.pointerType === "mouse") over(view, key); };
-  view.body.onpointerleave = () => { hideTip(view); say(view, null); };
+  view.body.onpointerleave = () => { hideTip(view); pointOthers(view, null); };
   view.body.addEventListener("focusin", (event) => { const key = keyOf(event); if (key?.matches(":focus-visible")) over(view, key); });
   view.body.addEventListener("focusout", () => hideTip(view));
   view.body.onclick = (event) => press(view, event);
@@ -120,9 +121,9 @@ function fill(view) {
     return one;
   });
   view.all.replaceChildren(...view.small);
-  view.asks.setAttribute("aria-label", names[0] || "What was written");
-  view.beside.setAttribute("aria-label", "Beside the picture");
-  view.cells.setAttribute("aria-label", names[1] || view.head.title || "Cells of the picture");
+  view.asks.setAttribute("aria-label", names[0] || say("What was written"));
+  view.beside.setAttribute("aria-label", say("Beside the picture"));
+  view.cells.setAttribute("aria-label", names[1] || view.head.title || say("Cells of the picture"));
 }
 
 /** The chosen row, or the one that another view of the group points at. */
@@ -158,7 +159,7 @@ function over(view, key) {
   const i = Number(key.dataset.i), { side, index } = view.at;
   view.guest = null;
   showTip(view, key);
-  say(view, side === "query" ? { query: index, key: i } : { query: i, key: index });
+  pointOthers(view, side === "query" ? { query: index, key: i } : { query: i, key: index });
 }
 
 function press(view, event) {
@@ -175,7 +176,7 @@ function choose(view, index) {
   view.guest = null;
   view.at = { ...view.at, index };
   show(view);
-  say(view, { [view.at.side]: index });
+  pointOthers(view, { [view.at.side]: index });
   keep(view);
 }
 

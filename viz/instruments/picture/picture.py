@@ -11,7 +11,7 @@ black on a dark one (screened), so that ground of weight w has exactly the colou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,8 @@ from viz.instruments.kit.component import Instrument, latest, nothing
 from viz.instruments.kit.head_stack import HeadContext
 from viz.instruments.kit.payload import OVERHEAD, Layer, Packet, as_allowed, as_matrix, labels
 from viz.instruments.kit.spec import Spec, as_function
-from viz.instruments.words.words import READING, WRITING, Sentences
+from viz.instruments.words.words import READING, Sentences
+from viz.languages import _, mark
 
 PICTURE = Instrument("attention_atlas_picture", "picture/picture")
 MOST_CELLS = 1024
@@ -30,9 +31,13 @@ SCALES = ("weight", "difference")
 FORMS = ("one", "all")
 FIRST = (SCALES[0], FORMS[0])
 """The scale and the form of a page that names none."""
-DIFFERS = "At {word} the difference is largest for {key}: {percent}. All differences of this row, added up without their signs: {total}."
+DIFFERS = mark(
+    "At {word} the difference is largest for {key}: {percent}. All differences of this row, added up without their signs: {total}."
+)
 """The sentence on a row of differences."""
-DESCRIBING = replace(WRITING, spreads=WRITING.spreads.replace("words", "cells"))
+DESCRIBING = Sentences(
+    spreads="Writing {word}, this head spreads its attention: 90% of it falls on {count} cells, most on {key} ({percent})."
+)
 """Sentences where a word, or a letter, is written from a picture or a sound."""
 LOOKING = Sentences(
     looks="In this head, {word} gives {percent} of its attention to {key}.",
@@ -102,7 +107,7 @@ class PictureView(Spec):
     scale: str = "weight"
     form: str = "one"
     say: Sentences | None = None
-    subject: str = "this head"
+    subject: str = ""
     names: tuple[str, str] = ("", "")
     title: str = ""
     hint: str = ""
@@ -149,7 +154,7 @@ class PictureView(Spec):
                 "special": len(self.special),
                 "selected": self._start(matrix.shape[0]),
                 "limit": self._limit(matrix, may),
-                "say": {name: text.replace("this head", self.subject) for name, text in asdict(say).items()},
+                "say": say.spoken(self.subject),
                 "names": list(self.names),
                 "place": self.key,
                 "echo": None,
@@ -158,7 +163,7 @@ class PictureView(Spec):
             }
         )
         if self.scale == "difference":
-            packet.header["say"] |= {"differs": DIFFERS}
+            packet.header["say"] |= {"differs": _(DIFFERS)}
         packet.add("pixels", image.tobytes())
         shown = {"": Layer(matrix, 1.0, centred=self.scale == "difference")}
         if not self.among or self.among.stack.rough:

@@ -6,6 +6,7 @@ import { button, drawing, hold, status } from "../kit/shell.js";
 import { paintBoard } from "./paint.js";
 import { decimal2, keyNames, solve } from "./rules.js";
 import { savingPlane } from "./save.js";
+import { say } from "../kit/words.js";
 
 const STEP = 0.1, PAUSE = 350;    // of an arrow key; milliseconds after the last one until Python hears
 const NARROW = 310;               // pixels of a board where boards stand one under the other: the table below it has to be in view
@@ -47,7 +48,7 @@ export function accept(view, packet) {
   view.right.box.hidden = !view.values.length || head.blind;
   view.rows.hidden = view.tools.hidden = head.blind;
   grips(view, view.left, head.points.map(({ name, movable }) => movable && name));
-  grips(view, view.right, head.values && head.movable_values ? keyNames(head).map((name) => `value of ${name}`) : []);
+  grips(view, view.right, head.values && head.movable_values ? keyNames(head).map((name) => say("value of {name}", { name })) : []);
   buildRows(view);
   draw(view);
   saveMenu(view, view.tools, savingPlane(view, packet));
@@ -125,7 +126,7 @@ function buildRows(view) {
     table.classList.toggle("shown", several && n === head.drawn_score);
     table.classList.toggle("distances", words);
     const top = make("div", "row top quiet", table);
-    for (const text of words ? ["", "distance from the sum", ""] : [several ? score.label : "key", "score s", "weight a"]) make("span", "", top, text);
+    for (const text of words ? ["", say("distance from the sum"), ""] : [several ? score.label : say("key"), say("score s"), say("weight a")]) make("span", "", top, text);
     names.forEach((_, i) => {
       const row = make("div", "row", table), name = make("span", "name", row);
       make("i", "", name).style.background = words ? "transparent" : view.colours[i % view.colours.length];
@@ -161,11 +162,11 @@ function tell(view) {
   if (head.task === "sum") {
     const [first, far] = found.order[0] ?? [], parts = { place: place(found.target), near: first === undefined ? "" : word(first), far: decimal2(far ?? 0) };
     const [one, ...others] = head.plus.map((i) => ["+", i]), terms = [one, ...head.minus.map((i) => ["\u2212", i]), ...others].filter(Boolean).map(([sign, i], n) => { parts[`w${n}`] = word(i); return `${n || sign !== "+" ? `${sign} ` : ""}{w${n}}`; });
-    speak(view.told, `${terms.join(" ")} = {place}; nearest: {near}, {far} away.`, parts);
+    speak(view.told, say("{sum} = {place}; nearest: {near}, {far} away.", { sum: terms.join(" ") }), parts);
     return;
   }
   const best = found.weights.indexOf(Math.max(...found.weights)), names = keyNames(head);
-  speak(view.told, `The query gives {key} most: {share}.${view.values.length ? " The weighted sum of the values is {mix}." : ""}`,
+  speak(view.told, say("The query gives {key} most: {share}.") + (view.values.length ? say(" The weighted sum of the values is {mix}.") : ""),
     { key: { word: names[best] }, share: portion(found.weights[best]), mix: place(found.mix) });
 }
 
@@ -185,7 +186,7 @@ function draw(view) {
       const i = Number(grip.dataset.point), at = view[where.what][i];
       grip.style.left = `${(at[0] / head.limit + 1) * boards / 2}px`;
       grip.style.top = `${(1 - at[1] / head.limit) * boards / 2}px`;
-      grip.setAttribute("aria-label", `${grip.dataset.name} at ${decimal2(at[0])}, ${decimal2(at[1])}: drag, or move with the arrow keys`);
+      grip.setAttribute("aria-label", say("{name} at {x}, {y}: drag, or move with the arrow keys", { name: grip.dataset.name, x: decimal2(at[0]), y: decimal2(at[1]) }));
     }
   }
   fill(view);

@@ -16,6 +16,7 @@ from typing import Any
 from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
 from viz.instruments.kit.spec import Spec, as_function
+from viz.languages import _, mark
 
 PLANE = Instrument("attention_atlas_plane", "plane/plane")
 RULES = ("dot", "scaled", "cosine", "general", "linear", "additive", "location")
@@ -88,7 +89,10 @@ class Plane(Spec):
     limit: float = 2
     field: bool = True
     hull: bool = True
-    captions: tuple[str, str] = ("Query and keys: drag the query", "Values and their weighted sum")
+    captions: tuple[str, str] = (
+        mark("Query and keys: drag the query"),
+        mark("Values and their weighted sum"),
+    )
     mix: str = "mix"
     title: str = ""
     height: int | None = None
@@ -131,7 +135,7 @@ class Plane(Spec):
                 "scores": [asdict(score) for score in scores],
                 "plus": list(plus),
                 "minus": list(minus),
-                "captions": list(self.captions),
+                "captions": [_(caption) for caption in self.captions],
                 "echo": "",
                 "base": base(points, values is not None),
                 **self.plain(

@@ -2,11 +2,12 @@
 
 import { paintAt, paintElement } from "../kit/save/dom_pen.js";
 import { paintBoard } from "./paint.js";
+import { say } from "../kit/words.js";
 
 export function savingPlane(view, packet) {
   const { head, root } = view, names = head.points.map(({ name }) => name), words = head.task === "sum";
   return {
-    name: head.title || "Vectors", code: head.python, bar: view.title, packet,
+    name: head.title || say("Vectors"), code: head.python, bar: view.title, packet,
     changed: () => ({ header: { ...packet.header, points: head.points.map((point, i) => ({ ...point, at: view.points[i] })), values: head.values && view.values }, parts: packet.parts }),
     size: () => { const { width, height } = root.getBoundingClientRect(); return [width, height]; },
     paint: (pen) => {

@@ -4,24 +4,25 @@ import { css, keepDrawn, make, percent, ramp, readTheme, sharp, speak, visible }
 import { paintAt, paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
 import { button, drawing, group, hold, shell, status } from "../kit/shell.js";
+import { mark, say } from "../kit/words.js";
 
-const SCENES = ["Word", "Query, key, value", "Score", "Softmax", "Mixture"], SECONDS = 8, STRIP = 18;
+const SCENES = [mark("Word"), mark("Query, key, value"), mark("Score"), mark("Softmax"), mark("Mixture")], SECONDS = 8, STRIP = 18;
 const FROM = { query: 1, key: 1, value: 1, score: 2, weight: 3, output: 4 };   // the scene that brings each row
 
 export function build(root) {
   const view = shell(root, "qkv", { scene: 0, playing: false, identity: "", strips: [] });
-  view.stops = group("stops", root, "Scenes");
+  view.stops = group("stops", root, say("Scenes"));
   view.scenes = SCENES.map((name, i) => {
-    const one = button(view.stops, "stop", `${i + 1}  ${name}`, () => go(view, i, false));
+    const one = button(view.stops, "stop", `${i + 1}  ${say(name)}`, () => go(view, i, false));
     make("i", "progress", one);
     return one;
   });
   view.told = status("p", "told", root);
   view.stage = make("div", "stage", root);
-  view.tape = group("tape", root, "Playback");
-  view.back = button(view.tape, "step", "\u2039", () => go(view, view.scene - 1, false), "Previous scene");
+  view.tape = group("tape", root, say("Playback"));
+  view.back = button(view.tape, "step", "\u2039", () => go(view, view.scene - 1, false), say("Previous scene"));
   view.play = button(view.tape, "play", "", () => toggle(view));
-  view.next = button(view.tape, "step", "\u203a", () => go(view, view.scene + 1, false), "Next scene");
+  view.next = button(view.tape, "step", "\u203a", () => go(view, view.scene + 1, false), say("Next scene"));
   root.addEventListener("keydown", (event) => onKey(view, event));
   view.drawn = keepDrawn(root, () => paintStrips(view));
   const stop = view.drawn.stop;
@@ -80,34 +81,34 @@ function fill(view) {
   const strip = (parent, values, spread, weight = 1) => view.strips.push({ canvas: drawing(parent, "strip"), values, spread, weight });
   const most = (rows) => Math.max(1e-9, ...rows.flat().map(Math.abs));
   const asking = make("div", "row query", table);
-  make("span", "label quiet", asking, head.writing ? "writes" : "word");
+  make("span", "label quiet", asking, head.writing ? say("writes") : say("word"));
   const asked = make("div", "asked", asking);
   make("b", "word", asked, visible(head.word));
   const query = make("div", "own", asked);
   query.dataset.from = FROM.query;
-  make("span", "quiet", query, "its query q");
+  make("span", "quiet", query, say("its query q"));
   strip(query, head.q, most([head.q]));
-  row("read", "reads", (cell, at) => make("span", "word", cell, visible(head.keys[at])));
-  row("key", "key k", (cell, at) => strip(cell, head.k[at], most(head.k)));
-  row("score", `score ${head.formula}`, (cell, at) => make("span", "number", cell, head.scores[at] === null ? "masked" : numbered(head.scores[at])));
-  row("weight", "weight", (cell, at) => {
+  row("read", say("reads"), (cell, at) => make("span", "word", cell, visible(head.keys[at])));
+  row("key", say("key k"), (cell, at) => strip(cell, head.k[at], most(head.k)));
+  row("score", say("score {formula}", { formula: head.formula }), (cell, at) => make("span", "number", cell, head.scores[at] === null ? say("masked") : numbered(head.scores[at])));
+  row("weight", say("weight"), (cell, at) => {
     const bar = make("i", "bar", cell);
     bar.style.height = `${Math.max(1, 34 * head.weights[at])}px`;
     bar.style.backgroundColor = css(theme.sequential[Math.round(90 + 165 * Math.min(1, head.weights[at]))]);
     make("b", "number", cell, percent(head.weights[at]));
   });
-  row("value", "value v", (cell, at) => strip(cell, head.v[at], most(head.v), head.weights[at]));
+  row("value", say("value v"), (cell, at) => strip(cell, head.v[at], most(head.v), head.weights[at]));
   const mixed = make("div", "row output", table);
   mixed.dataset.from = FROM.output;
-  make("span", "label quiet", mixed, "weight × v, added up");
+  make("span", "label quiet", mixed, say("weight × v, added up"));
   const out = make("div", "asked", mixed);
   const own = make("div", "own", out);
-  make("span", "quiet", own, "output of this head");
+  make("span", "quiet", own, say("output of this head"));
   strip(own, head.output, most(head.v));
   const legend = make("div", "legend quiet");
   legend.dataset.from = FROM.query;
-  make("span", "", legend, "each stripe is one number");
-  ramp(legend, theme.diverging, "negative", "positive");
+  make("span", "", legend, say("each stripe is one number"));
+  ramp(legend, theme.diverging, say("negative"), say("positive"));
   view.stage.replaceChildren(table, legend);
 }
 
@@ -117,19 +118,19 @@ function show(view) {
   const { head, scene, playing, root } = view, at = top(head);
   Object.assign(root.dataset, { scene: scene + 1, playing });
   view.scenes.forEach((one, i) => { one.setAttribute("aria-current", i === scene ? "step" : "false"); one.classList.toggle("playing", playing && i === scene); });
-  view.play.textContent = playing ? "Pause" : scene === SCENES.length - 1 ? "Play again" : "Play";
+  view.play.textContent = playing ? say("Pause") : scene === SCENES.length - 1 ? say("Play again") : say("Play");
   view.back.disabled = scene === 0;
   view.next.disabled = scene === SCENES.length - 1;
   for (const part of view.stage.querySelectorAll("[data-from]")) part.classList.toggle("coming", Number(part.dataset.from) > scene);
-  const rest = head.columns.length < head.keys.length ? ` Shown are the ${head.columns.length} of ${head.keys.length} tokens with the largest weights; the others get {rest} together.` : "";
+  const rest = head.columns.length < head.keys.length ? say(" Shown are the {n} of {total} tokens with the largest weights; the others get {rest} together.", { n: head.columns.length, total: head.keys.length }) : "";
   const sentences = [
     head.writing
-      ? "The model is about to write {word}. That position, and every token that it has read, is a vector of {width} numbers."
-      : "The model reads {word}. This position, and every other one, is a vector of {width} numbers.",
-    "Learned matrices make shorter vectors of {d} numbers: one query for {word}, what it looks for; for each token a key, what it can be found by, and a value, what it passes on.",
-    `Score: ${["the query times a key, number by number, added up", ...head.steps].join(", ")}. The largest is {best}, for {key}.`,
-    `Softmax turns the scores into attention weights: none is negative, and together ${head.sunk ? "with the {sunk} that a learned sink takes " : ""}they are 100%. {key} gets {weight}.${rest}`,
-    "The output of the head: each value times its weight, added up. The value of {key} has the largest part in it, {weight}. The next layers read this output.",
+      ? say("The model is about to write {word}. That position, and every token that it has read, is a vector of {width} numbers.")
+      : say("The model reads {word}. This position, and every other one, is a vector of {width} numbers."),
+    say("Learned matrices make shorter vectors of {d} numbers: one query for {word}, what it looks for; for each token a key, what it can be found by, and a value, what it passes on."),
+    say("Score: {steps}. The largest is {best}, for {key}.", { steps: [say("the query times a key, number by number, added up"), ...head.steps].join(", ") }),
+    (head.sunk ? say("Softmax turns the scores into attention weights: none is negative, and together with the {sunk} that a learned sink takes they are 100%. {key} gets {weight}.") : say("Softmax turns the scores into attention weights: none is negative, and together they are 100%. {key} gets {weight}.")) + rest,
+    say("The output of the head: each value times its weight, added up. The value of {key} has the largest part in it, {weight}. The next layers read this output."),
   ];
   speak(view.told, sentences[scene], {
     word: { word: head.word }, key: { word: head.keys[at] }, width: head.width, d: head.q.length,
@@ -159,7 +160,7 @@ function saving(view) {
   const { head, root, theme } = view, n = head.keys.length, d = head.q.length;
   const flat = (rows) => Float32Array.from(rows.flat());
   return {
-    name: head.title || "Query, key, value", bar: view.bar,
+    name: head.title || say("Query, key, value"), bar: view.bar,
     size: () => [root.clientWidth, root.scrollHeight],
     paint: (pen) => {
       paintElement(pen, root, root, theme);

@@ -5,26 +5,27 @@ import { part } from "../kit/page/packets.js";
 import { saveMenu } from "../kit/save/save.js";
 import { button, drawing, group, hold, shell, status } from "../kit/shell.js";
 import { saving } from "./save.js";
+import { say } from "../kit/words.js";
 
 const SIDE = 1000, NEAR = 4, WIDE = 16 / 304, LARGEST = 360, READ = 112, THUMB = 44, MOST = 8000, FINGER = 240;   // parts of the canvas; how far apart points are; width of a line; pixels of canvases; points; pixels that a finger wants, where nothing stands beside
 const READS = "What the model reads";
 
 export function build(root) {
   const view = shell(root, "sketch", { base: null, past: [], future: [], stroke: null });
-  view.undo = button(view.tools, "tool", "Undo", () => turnBack(view, view.past, view.future));
-  view.redo = button(view.tools, "tool", "Redo", () => turnBack(view, view.future, view.past));
-  view.clear = button(view.tools, "tool", "Clear", () => become(view, { on: "empty", strokes: [] }));
+  view.undo = button(view.tools, "tool", say("Undo"), () => turnBack(view, view.past, view.future));
+  view.redo = button(view.tools, "tool", say("Redo"), () => turnBack(view, view.future, view.past));
+  view.clear = button(view.tools, "tool", say("Clear"), () => become(view, { on: "empty", strokes: [] }));
   view.body = make("div", "body", root);
   view.pane = make("div", "pane", view.body);
   view.pane.tabIndex = 0;
   view.pane.setAttribute("role", "img");
   view.canvas = drawing(view.pane);
-  view.invite = make("div", "invite", view.pane, "Draw here");
+  view.invite = make("div", "invite", view.pane, say("Draw here"));
   view.side = make("div", "side", view.body);
   view.read = make("div", "read", view.side);
   view.small = drawing(view.read);
   view.told = status("div", "quiet", view.read);
-  view.samples = group("samples", view.side, "Ready-made doodles");
+  view.samples = group("samples", view.side, say("Ready-made doodles"));
   view.drawn = keepDrawn(root, () => show(view));
   view.pane.onpointerdown = (event) => start(view, event);
   view.pane.onpointermove = (event) => draw(view, event);
@@ -44,7 +45,7 @@ export function accept(view, packet) {
   const names = head.samples.join("\n");
   if (view.names !== names) { view.names = names; view.thumbs = head.samples.map((name) => sample(view, name)); view.samples.replaceChildren(...view.thumbs); }
   view.samples.hidden = alone || !head.samples.length;
-  view.pane.setAttribute("aria-label", `${head.title || "Canvas"}: drawn on with mouse, finger or pen. By keyboard, choose a ready-made doodle; Control Z undoes.`);
+  view.pane.setAttribute("aria-label", say("{title}: drawn on with mouse, finger or pen. By keyboard, choose a ready-made doodle; Control Z undoes.", { title: head.title || say("Canvas") }));
   view.root.dataset.doodle = head.doodle;
   view.root.dataset.bare = String(!head.preview);
   (head.preview ? view.bar : view.side).append(view.tools);   // without a second picture what one can do stands beside the canvas
@@ -87,7 +88,7 @@ function show(view) {
   view.clear.hidden = alone;
   view.clear.disabled = empty(view);
   view.invite.hidden = alone || !empty(view) || Boolean(view.stroke);
-  view.told.textContent = `${READS}: ${head.side} \u00d7 ${head.side} pixels`;
+  view.told.textContent = say("What the model reads: {side} \u00d7 {side} pixels", { side: head.side });
   view.thumbs.forEach((one, i) => one.setAttribute("aria-pressed", String(now.on === head.samples[i] && !now.strokes.length)));
   Object.assign(root.dataset, { strokes: now.strokes.length, on: now.on, past: view.past.length });
 }

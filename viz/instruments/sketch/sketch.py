@@ -149,8 +149,12 @@ def read(on: Any, lines: Any) -> Strokes:
             "Draw it again.",
         )
     if sum(map(len, lines)) > 2 * doodles.MOST_POINTS:
-        rule = f"It has at most {doodles.MOST_POINTS:,}."
-        raise InputError("A drawing of too many points.", rule, "Clear it, and draw less.")
+        raise InputError(
+            "A drawing of too many points.",
+            "It has at most {most:,}.",
+            "Clear it, and draw less.",
+            most=doodles.MOST_POINTS,
+        )
     kept = tuple(tuple(int(min(max(part, 0), SIDE)) for part in line) for line in lines)
     return Strokes(str(on), kept)
 

@@ -6,6 +6,7 @@ import { part } from "../kit/page/packets.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
 import { rove, shell, status } from "../kit/shell.js";
+import { say } from "../kit/words.js";
 
 export function build(root) {
   const view = shell(root, "source", { identity: "" }, "h3");
@@ -28,7 +29,7 @@ function colours(view) {
 export function accept(view, packet) {
   const head = packet.header;
   Object.assign(view, { head, packet, theme: colours(view) });
-  view.title.textContent = head.title || "The code that computed it";
+  view.title.textContent = head.title || say("The code that computed it");
   const read = (name) => JSON.parse(new TextDecoder().decode(part(packet, name)));
   const identity = JSON.stringify([head.lines, head.scope, head.sizes, head.edits]);
   if (identity !== view.identity) {
@@ -54,7 +55,7 @@ function write(view) {
       file = line.file;
       make("div", "file quiet", view.code, file);
       block = make("ol", "lines", view.code);
-      block.setAttribute("aria-label", `Lines of ${file}`);
+      block.setAttribute("aria-label", say("Lines of {file}", { file }));
     }
     if (line.gap) make("li", "gap", block, "\u22ee");
     const item = make("li", "line", block);
@@ -66,8 +67,8 @@ function write(view) {
       if (kind) make("span", kind, text).textContent = piece;
       else text.append(piece);
     }
-    if (line.leaf !== null && !taps) note(item, row, "not run in this model", "idle");
-    if (line.edits.length) { item.classList.add("edited"); note(item, row, "edited", "badge").title = line.edits.join("\n"); }
+    if (line.leaf !== null && !taps) note(item, row, say("not run in this model"), "idle");
+    if (line.edits.length) { item.classList.add("edited"); note(item, row, say("edited"), "badge").title = line.edits.join("\n"); }
     if (taps) button(view, row, line);
   }
   view.root.dataset.taps = view.buttons.map(({ line }) => line.path).join(" ");
@@ -84,12 +85,12 @@ function button(view, row, line) {
   const index = view.buttons.length;
   row.type = "button";
   row.dataset.path = line.path;
-  row.setAttribute("aria-label", `Line ${line.number}: computes ${line.path}, ${shape(line)}${line.edits.length ? `; changed by ${line.edits.join(", ")}` : ""}`);
+  row.setAttribute("aria-label", say("Line {n}: computes {path}, {shape}", { n: line.number, path: line.path, shape: shape(line) }) + (line.edits.length ? say("; changed by {edits}", { edits: line.edits.join(", ") }) : ""));
   row.onclick = () => choose(view, index);
   view.buttons.push({ row, line });
 }
 
-const shape = (line) => line.axes.map(([word, size]) => `${word} ${size}`).join(" \u00d7 ") || "one number";
+const shape = (line) => line.axes.map(([word, size]) => `${word} ${size}`).join(" \u00d7 ") || say("one number");
 
 function choose(view, index) {
   view.chosen = index;
@@ -109,14 +110,14 @@ function refresh(view) {
   view.root.dataset.path = line ? line.path : "";
   view.card.replaceChildren();
   if (!line) {
-    make("p", "quiet", view.card, "Choose a line that taps a tensor: its axes and numbers from this run stand here.");
+    make("p", "quiet", view.card, say("Choose a line that taps a tensor: its axes and numbers from this run stand here."));
     return;
   }
   const card = view.numbers?.path === line.path ? view.numbers : null;
   make("p", "path", view.card, line.path);
   make("p", "shape", view.card, shape(line));
   if (card) numbers(view.card, card);
-  for (const edit of line.edits) make("p", "changed", view.card).textContent = `Changed by ${edit}`;
+  for (const edit of line.edits) make("p", "changed", view.card).textContent = say("Changed by {edit}", { edit });
 }
 
 function numbers(parent, card) {
@@ -126,7 +127,7 @@ function numbers(parent, card) {
     make("dt", "quiet", list, name);
     make("dd", "", list, value);
   }
-  make("p", "quiet", parent).textContent = `The first ${card.first.length}`;
+  make("p", "quiet", parent).textContent = say("The first {n}", { n: card.first.length });
   make("p", "first", parent, card.first.join("  "));
 }
 

@@ -17,6 +17,7 @@ from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.payload import Packet
 from viz.instruments.kit.spec import Spec, as_function
 from viz.labels import percent
+from viz.languages import _
 from viz.number_text import significant
 
 if TYPE_CHECKING:
@@ -153,13 +154,15 @@ def _card(card: TensorCard) -> dict[str, Any]:
     ends = (
         []
         if card.kind == "bool"
-        else [["smallest", significant(card.smallest)], ["largest", significant(card.largest)]]
+        else [[_("smallest"), significant(card.smallest)], [_("largest"), significant(card.largest)]]
     )
     mean = (
-        ["share of True", percent(card.mean, 2)] if card.kind == "bool" else ["mean", significant(card.mean)]
+        [_("share of True"), percent(card.mean, 2)]
+        if card.kind == "bool"
+        else [_("mean"), significant(card.mean)]
     )
     first = [str(bool(value)) if card.kind == "bool" else significant(value) for value in card.first]
-    odd = [["not finite", str(card.odd)]] if card.odd else []
+    odd = [[_("not finite"), str(card.odd)]] if card.odd else []
     return {
         "path": card.path,
         "word": card.word,

@@ -4,11 +4,12 @@ import { backwards, hatching, strokeCross } from "../kit/common.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { exactness } from "../kit/save/npz.js";
 import { look } from "./text.js";
+import { say } from "../kit/words.js";
 
 export function saving(view) {
   const { head } = view;
   return {
-    name: head.title || "Text, shaded", bar: view.bar,
+    name: head.title || say("Text, shaded"), bar: view.bar,
     size: () => opened(view, () => [view.root.clientWidth, view.root.scrollHeight]),
     paint: (pen) => opened(view, () => paintStrip(pen, view)),
     header: () => ({ start: [view.at.side, view.at.index], mode: view.mode, url: null }),

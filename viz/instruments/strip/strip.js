@@ -1,7 +1,7 @@
 // The touched token, what it looks at or what looks at it, and the sentence that says so.
 
 import { keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
-import { hear, say, tellTouched } from "../kit/page/linked.js";
+import { hear, pointOthers, tellTouched } from "../kit/page/linked.js";
 import { readMatrix } from "../kit/page/packets.js";
 import { keepAddress, recall, remember } from "../kit/page/url_state.js";
 import { saveMenu } from "../kit/save/save.js";
@@ -9,13 +9,14 @@ import { choice, hold, shell, status } from "../kit/shell.js";
 import { saving } from "./paint.js";
 import { legend, showTip, tell } from "./tell.js";
 import { fillLines, fillText, fitLines, look, readSide, shade, shadeLines, unitAt, writeShares } from "./text.js";
+import { mark, say, spoken } from "../kit/words.js";
 
-const WAYS = { query: "What it looks at", key: "What looks at it" };
+const WAYS = { query: mark("What it looks at"), key: mark("What looks at it") };
 
 export function build(root) {
   const view = shell(root, "strip", { held: false, guest: null, identity: "", at: { side: "query", index: 0 }, mode: "text" });
-  view.way = choice(view.tools, "Direction", WAYS, (side) => turn(view, side));
-  view.form = choice(view.tools, "Form", { text: "Text", lines: "A line for each word" }, (mode) => { view.mode = mode; layout(view); keep(view); });
+  view.way = choice(view.tools, say("Direction"), spoken(WAYS), (side) => turn(view, side));
+  view.form = choice(view.tools, say("Form"), { text: say("Text"), lines: say("A line for each word") }, (mode) => { view.mode = mode; layout(view); keep(view); });
   view.body = make("div", "body", root);
   view.keyName = make("div", "quiet name", view.body);
   view.keyText = make("div", "text-of key", view.body);
@@ -30,7 +31,7 @@ export function build(root) {
   view.drawn = keepDrawn(root, () => { if (view.mode === "lines") fitLines(view); show(view); });
   view.deaf = hear(view, (at) => { view.guest = at; show(view); });
   view.body.onpointerover = (event) => { if (event.pointerType === "mouse") over(view, event.target.closest(".tok")); };
-  view.body.onpointerleave = () => { hideTip(view); say(view, null); };
+  view.body.onpointerleave = () => { hideTip(view); pointOthers(view, null); };
   view.body.onclick = (event) => { const tok = event.target.closest(".tok"); if (tok) press(view, tok, event.pointerType !== "touch"); };
   view.body.addEventListener("focusin", (event) => { const tok = event.target.closest(".tok"); if (tok?.matches(":focus-visible")) over(view, tok, true); });   // browsers know no onfocusin
   view.body.addEventListener("focusout", () => hideTip(view));
@@ -108,8 +109,8 @@ function layout(view) {
     root.style.setProperty("--hatch", view.theme.hatch);
     if (lines) fillLines(view, view.at.side);
     else {
-      view.queryToks = fillText(view.queryText, sides.query, head.names[1] || head.title || "Text");
-      view.keyToks = two ? fillText(view.keyText, sides.key, head.names[0] || "Text looked at") : view.queryToks;
+      view.queryToks = fillText(view.queryText, sides.query, head.names[1] || head.title || say("Text"));
+      view.keyToks = two ? fillText(view.keyText, sides.key, head.names[0] || say("Text looked at")) : view.queryToks;
     }
     root.dataset.size = Math.max(sides.query.words.length, sides.key.words.length) > 150 ? "many" : "few";
   }
@@ -208,7 +209,7 @@ function touch(view, side, index) {
 function tellOthers(view, there) {
   const { side, index } = view.at, other = side === "query" ? "key" : "query", at = { [side]: view.sides[side].first[index] };
   if (there !== undefined) at[other] = view.sides[other].first[there];
-  say(view, at);
+  pointOthers(view, at);
 }
 
 /** A click or a tap: touch it; by a mouse or a keyboard also hold it, and let go of the one that is held. */

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, asdict, dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ class Strip(Spec):
     selected: int | str | None = None
     special: Places = ()
     say: Sentences | None = None
-    subject: str = "this head"
+    subject: str = ""
     names: tuple[str, str] = ("", "")
     title: str = ""
     group: str = ""
@@ -111,10 +111,7 @@ class Strip(Spec):
                 "queries": _side(queries, asking),
                 "keys": _side(looked_at, read) if two else None,
                 "start": _start(matrix, may, queries, looked_at, self.selected, two, direction),
-                "say": {
-                    name: text.replace("this head", self.subject)
-                    for name, text in asdict(self.say or READING).items()
-                },
+                "say": (self.say or READING).spoken(self.subject),
                 "names": list(self.names),
                 "lines": LINES,
                 "place": self.key,

@@ -4,14 +4,15 @@ import { cut, enlarged, make, percent, ramp, speak, swatch } from "../kit/common
 import { exactness } from "../kit/save/npz.js";
 import { tellLook } from "../kit/tell.js";
 import { look } from "./text.js";
+import { mark, say } from "../kit/words.js";
 
-const TORN = "{key} gets a number that is not finite: its column of the tensor is broken.";
+const TORN = mark("{key} gets a number that is not finite: its column of the tensor is broken.");
 
 /** The sentence under the text, made from the row (or column) of the touched unit. */
 export function tell(view, { side, index }, { weights, may }) {
   const name = (of, i) => view.sides[of].words[i].trim() || view.sides[of].words[i], other = side === "query" ? "key" : "query";
   const looks = [...weights.keys()].filter((i) => may[i]).map((i) => ({ word: name(other, i), weight: weights[i], self: !view.two && i === index }));
-  tellLook(view, { ...view.head.say, torn: TORN }, name(side, index), looks, side === "key");
+  tellLook(view, { ...view.head.say, torn: say(TORN) }, name(side, index), looks, side === "key");
 }
 
 export function legend(view) {
@@ -19,14 +20,14 @@ export function legend(view) {
   box.replaceChildren();
   if (!words.length) return;
   ramp(box, view.theme.sequential, "0", "1");
-  swatch(box, view.mode === "lines" ? "now" : "ring", view.mode === "lines" ? "the word being read" : "touched");
-  if (matrix.allowed.includes(0)) swatch(box, "shut", "masked");
-  if (matrix.values.some((v) => !Number.isFinite(v))) swatch(box, "cross", "not a finite number");
-  if (words.some((word) => /^ +\S/.test(word))) make("span", "entry", box, "\u00b7 a space that belongs to its token");
-  if (exactness(matrix)) make("span", "entry", box).textContent = `weights ${exactness(matrix)}`;
+  swatch(box, view.mode === "lines" ? "now" : "ring", view.mode === "lines" ? say("the word being read") : say("touched"));
+  if (matrix.allowed.includes(0)) swatch(box, "shut", say("masked"));
+  if (matrix.values.some((v) => !Number.isFinite(v))) swatch(box, "cross", say("not a finite number"));
+  if (words.some((word) => /^ +\S/.test(word))) make("span", "entry", box, say("\u00b7 a space that belongs to its token"));
+  if (exactness(matrix)) make("span", "entry", box).textContent = say("weights {exactness}", { exactness: exactness(matrix, say) });
   const hint = make("span", "entry hint", box);
   hint.dataset.unsaved = "";
-  hint.textContent = view.mode === "lines" ? "Point at a word for its share." : "Click a word to hold it, then point at others for their shares.";
+  hint.textContent = view.mode === "lines" ? say("Point at a word for its share.") : say("Click a word to hold it, then point at others for their shares.");
 }
 
 export function showTip(view, tok) {
@@ -34,8 +35,8 @@ export function showTip(view, tok) {
   const { weights, may } = look(view, side, index), pieces = view.sides[other].pieces[i];
   const ends = side === "query" ? [view.sides.query.words[index], view.sides.key.words[i]] : [view.sides.query.words[i], view.sides.key.words[index]];
   const [query, key] = ends.map((word) => ({ word: cut(word.trim() || word, 200) }));
-  const share = may[i] ? percent(weights[i]) : "masked";
-  speak(view.tip, `{query} \u2192 {key} {share}${pieces > 1 ? " ({pieces} pieces, one character)" : ""}`, { query, key, share, pieces });
+  const share = may[i] ? percent(weights[i]) : say("masked");
+  speak(view.tip, `{query} \u2192 {key} {share}${pieces > 1 ? say(" ({pieces} pieces, one character)") : ""}`, { query, key, share, pieces });
   view.root.dataset.tip = share;
   view.tip.hidden = false;
   const home = view.root.getBoundingClientRect(), box = tok.getBoundingClientRect();

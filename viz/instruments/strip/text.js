@@ -3,6 +3,7 @@
 
 import { backwards, css, cut, inkOn, make, percent, visible } from "../kit/common.js";
 import { CLEAR } from "../kit/tell.js";
+import { say } from "../kit/words.js";
 
 const LONGEST = 24, SHARES = 8;
 
@@ -76,7 +77,7 @@ export function shade(view, toks, { weights, may }, me) {
     tok.classList.toggle("deep", i === me && weight >= 0.25);
     tok.dataset.weight = shut ? "masked" : bad ? "broken" : weight.toFixed(4);
     tok.setAttribute("aria-selected", String(i === me));
-    tok.setAttribute("aria-label", `${visible(view.named(tok).trim() || view.named(tok))}, ${shut ? "masked" : percent(weight)}`);
+    tok.setAttribute("aria-label", `${visible(view.named(tok).trim() || view.named(tok))}, ${shut ? say("masked") : percent(weight)}`);
   });
 }
 
@@ -109,7 +110,7 @@ export function fillLines(view, side) {
       name.dir = "auto";
     }
     const box = make("div", "row", line);
-    const toks = fillText(box, seen, `${side === "query" ? "Reading" : "Looking at"} ${visible(word)}`, true);
+    const toks = fillText(box, seen, side === "query" ? say("Reading {word}", { word: visible(word) }) : say("Looking at {word}", { word: visible(word) }), true);
     return { line, toks };
   });
   view.lines.dir = seen.rtl ? "rtl" : "ltr";

@@ -2,12 +2,13 @@
 
 import { paintAt, paintElement } from "../kit/save/dom_pen.js";
 import { paintCurves, TELL } from "./paint.js";
+import { say } from "../kit/words.js";
 
 export function saving(view) {
   const { head, root, theme } = view, names = ["p", "surprise", "entropy"];
   const column = (name) => Float32Array.from(head.moments, (moment) => moment[name]);
   return {
-    name: head.title || "Steps", bar: view.bar,
+    name: head.title || say("Steps"), bar: view.bar,
     size: () => { const { width, height } = root.getBoundingClientRect(); return [width, height]; },
     paint: (pen) => {
       paintElement(pen, root, root, theme);

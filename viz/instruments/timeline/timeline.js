@@ -6,6 +6,7 @@ import { saveMenu } from "../kit/save/save.js";
 import { button, drawing, keepFocus, rove, shell, status } from "../kit/shell.js";
 import { paint, under } from "./paint.js";
 import { saving } from "./save.js";
+import { say } from "../kit/words.js";
 
 export function build(root) {
   const view = shell(root, "timeline", { hover: null });
@@ -51,9 +52,9 @@ function token(view, moment, step) {
   made.style.backgroundColor = css(colour);
   made.style.color = inkOn(colour, view.theme);
   made.tabIndex = step === view.head.at ? 0 : -1;
-  made.setAttribute("aria-label", `Step ${step + 1}: ${visible(moment.token)}, ${percent(moment.p)}${moment.note ? `, ${moment.note}` : ""}`);
+  made.setAttribute("aria-label", say("Step {n}: {token}, {p}", { n: step + 1, token: visible(moment.token), p: percent(moment.p) }) + (moment.note ? `, ${moment.note}` : ""));
   if (step === view.head.at) made.setAttribute("aria-current", "step");
-  made.classList.toggle("forced", moment.note === "put in by you");
+  made.classList.toggle("forced", moment.note === say("put in by you"));
   return made;
 }
 
@@ -77,8 +78,8 @@ function tell(view) {
   const step = view.hover ?? view.head.at, moment = view.head.moments[step];
   view.told.hidden = !moment;
   if (!moment) return;
-  const before = moment.entropy === null ? "" : ", entropy before it {e} bits";
-  speak(view.told, `Step {n}: {token} had {p}; surprisal {s} bits${before}${moment.note ? "; {why}" : ""}.`, {
+  const sentence = moment.entropy === null ? say("Step {n}: {token} had {p}; surprisal {s} bits{note}.") : say("Step {n}: {token} had {p}; surprisal {s} bits, entropy before it {e} bits{note}.");
+  speak(view.told, sentence.replace("{note}", moment.note ? "; {why}" : ""), {
     n: step + 1, token: { word: moment.token }, p: percent(moment.p), s: moment.surprise.toFixed(2), e: moment.entropy?.toFixed(2), why: moment.note,
   });
 }
@@ -87,7 +88,7 @@ function legend(view) {
   view.legend.replaceChildren();
   view.root.style.setProperty("--bars", css(view.theme.sequential[view.theme.dark ? 120 : 110]));
   view.root.style.setProperty("--line", css(view.theme.diverging[40]));
-  ramp(view.legend, view.theme.sequential, "probability 0", "1");
-  swatch(view.legend, "surprise", "surprisal, bits");
-  if (view.head.moments.some(({ entropy }) => entropy !== null)) swatch(view.legend, "entropy", "entropy, bits");
+  ramp(view.legend, view.theme.sequential, say("probability 0"), "1");
+  swatch(view.legend, "surprise", say("surprisal, bits"));
+  if (view.head.moments.some(({ entropy }) => entropy !== null)) swatch(view.legend, "entropy", say("entropy, bits"));
 }

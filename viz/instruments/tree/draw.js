@@ -3,6 +3,7 @@
 import { graphemes, leftBelow, magnify, make, probe, sharp, visible } from "../kit/common.js";
 import { meaning, meanings, paintMarks, paintSample, paintTree, SAMPLE } from "./paint.js";
 import { fontOfToken, pathTo, settle, spelled } from "./place.js";
+import { say } from "../kit/words.js";
 
 const HIGHEST = 460, LEAST = 200;     // pixels of the frame, if Python asks for no others; before a room as many as are left, but not fewer
 
@@ -36,7 +37,7 @@ export function draw(view) {
   root.dataset.shown = paintTree(pen, view, { left: x, top: y, right: x + w, bottom: y + h }, lit);
   paintMarks(pen, view);
   tellPath(view, lit);
-  if (empty && !root.dataset.path) view.line.textContent = "Nothing has been tried yet.";
+  if (empty && !root.dataset.path) view.line.textContent = say("Nothing has been tried yet.");
   Object.assign(root.dataset, { slides, scrolled: `${Math.round(x)},${Math.round(y)}`, drawn: (performance.now() - began).toFixed(2) });
 }
 

@@ -2,6 +2,7 @@
 
 import { css, rgb } from "../kit/common.js";
 import { EDGE, fontOfScore, fontOfToken } from "./place.js";
+import { mark, say } from "../kit/words.js";
 
 const FAINTEST = 90;     // of 256: the shade of a branch that nothing speaks for
 
@@ -119,8 +120,8 @@ export function paintMarks(pen, view) {
 // ---------------------------------------------------------------- legend
 
 export const SAMPLE = { wide: 34, tall: 18 };
-const MEANS = { best: "the best text", open: "open", finished: "ends here", pruned: "pruned", now: "you are here", wider: "wider: more probable", score: "score" };
-export const meaning = (view, name) => view.head.means[name] ?? MEANS[name];
+const MEANS = { best: mark("the best text"), open: mark("open"), finished: mark("ends here"), pruned: mark("pruned"), now: mark("you are here"), wider: mark("wider: more probable"), score: mark("score") };
+export const meaning = (view, name) => view.head.means[name] ?? say(MEANS[name]);
 
 /** What stands in the legend: the states that occur, what the width of a line means where it means something, what the numbers are. */
 export function meanings({ tree, counts, spot }) {

@@ -2,6 +2,7 @@
 
 import { cut, graphemes, probe, visible } from "../kit/common.js";
 import { part } from "../kit/page/packets.js";
+import { say } from "../kit/words.js";
 
 const TOKEN_SIZE = 17, SCORE_SIZE = 12;
 const LONGEST_TOKEN = 18, LONGEST_ROOT = 22;     // characters that are drawn; the tip has the whole
@@ -100,7 +101,7 @@ function rootFace(root) {
 
 /** A score as short as it is read: -3.21, -1234, -infinity by its sign. */
 export function figure(value) {
-  if (Number.isNaN(value)) return "not a number";
+  if (Number.isNaN(value)) return say("not a number");
   if (!Number.isFinite(value)) return value > 0 ? "\u221e" : "\u2212\u221e";
   return (Math.abs(value) < 1000 ? value.toFixed(2) : value.toPrecision(4)).replace(/^-(?=0\.0+$)/, "").replace("-", "\u2212");
 }

@@ -2,13 +2,14 @@
 
 import { meaning, meanings, paintSample, paintTree, SAMPLE } from "./paint.js";
 import { widthIn } from "./place.js";
+import { say } from "../kit/words.js";
 
 const PAPER = 7600;      // pixels that a saved picture is wide or high at most: browsers hold no larger canvas at twice the size
 
 /** The contents of the menu "Save" (see save.js). */
 export function savedTree(view) {
   return {
-    name: view.head.title || "Tree",
+    name: view.head.title || say("Tree"),
     size: () => { const sheet = savedSheet(view); return [sheet.wide * sheet.scale, sheet.tall * sheet.scale]; },
     paint: (pen) => paintSavedTree(pen, view),
     header: () => ({ selected: view.chosen, echo: null, url: null, compares: false }),

@@ -1,16 +1,17 @@
 // Pointing at a node, walking from node to node, choosing one; and the words that go with it.
 
-import { cut, eventId, percent, speak } from "../kit/common.js";
+import { cut, eventId, inPercent, percent, speak } from "../kit/common.js";
 import { tellPython } from "../kit/page/linked.js";
 import { remember } from "../kit/page/url_state.js";
 import { hold } from "../kit/shell.js";
 import { draw, reveal } from "./draw.js";
 import { figure } from "./place.js";
+import { mark, say } from "../kit/words.js";
 
-const STATE_WORDS = { open: "open", finished: "a text ends here", pruned: "pruned", best: "on the best path", now: "you are here" };
+const STATE_WORDS = { open: mark("open"), finished: mark("a text ends here"), pruned: mark("pruned"), best: mark("on the best path"), now: mark("you are here") };
 
 /** A probability also where it is small: 62%, 0.031%. */
-const chanceWords = (p) => (p > 0 && p < 0.005 ? `${Number((p * 100).toPrecision(2))}%` : percent(p));
+const chanceWords = (p) => (p > 0 && p < 0.005 ? inPercent(Number((p * 100).toPrecision(2))) : percent(p));
 
 /** The pointer, the finger or the keyboard is at node `i`; -1 is nowhere. `how`: "mouse", "touch" or "key". */
 export function pointAt(view, i, how = "mouse") {
@@ -23,10 +24,10 @@ export function pointAt(view, i, how = "mouse") {
   draw(view);
   if (i < 0) { view.said.textContent = ""; root.dataset.spot = ""; return; }
   const chance = tree.chances[i], token = { word: cut(tree.tokens[i], 600) }, known = chance !== -1;
-  const facts = `${known ? "probability {p}, " : ""}score {score}, ${STATE_WORDS[view.state(i)]}`, numbers = { p: chanceWords(chance), score: figure(tree.scores[i]) };
+  const facts = `${known ? say("probability {p}, ") : ""}${say("score {score}, ")}${say(STATE_WORDS[view.state(i)])}`, numbers = { p: chanceWords(chance), score: figure(tree.scores[i]) };
   speak(view.tipHead, `{token}: ${facts}`, { token, ...numbers });
   view.reason.textContent = tree.says[i];
-  view.more.textContent = how !== "touch" ? "" : view.armed ? "Tap again to compare with it." : i !== view.chosen ? "Tap again to choose it." : "";
+  view.more.textContent = how !== "touch" ? "" : view.armed ? say("Tap again to compare with it.") : i !== view.chosen ? say("Tap again to choose it.") : "";
   beside(view, i);
   speak(view.said, `{path} \u2013 {token}: ${facts}${tree.says[i] ? ", {says}" : ""}`, { token, path: { word: root.dataset.path }, says: { word: tree.says[i] }, ...numbers });
 }
@@ -79,7 +80,7 @@ export function arm(view, on) {
   view.armed = on;
   view.root.dataset.armed = on;
   view.compare.setAttribute("aria-pressed", String(on));
-  view.compare.textContent = on ? "Choose the other text" : "Compare with\u2026";
+  view.compare.textContent = on ? say("Choose the other text") : say("Compare with\u2026");
 }
 
 export function chooseNode(view, i, second = false) {

@@ -9,6 +9,7 @@ import { inksOf } from "./paint.js";
 import { nodeAt, pathTo, readTree } from "./place.js";
 import { savedTree } from "./save.js";
 import { arm, chooseNode, inSight, pointAt, startAt, steerTree, walkTo } from "./touch.js";
+import { say } from "../kit/words.js";
 
 export function build(root) {
   const view = shell(root, "tree", { hover: -1, how: "mouse", chosen: null, widths: {}, known: "", shape: "" });
@@ -80,7 +81,7 @@ export function accept(view, packet) {
     marks: head.marks.map(([i, letter]) => `${letter}:${i}`).join(" "),
     states: head.states.filter((name) => view.counts[name]).map((name) => `${name}:${view.counts[name]}`).join(" "),
   });
-  view.frame.setAttribute("aria-label", `${head.title || "Tree"}: ${count} nodes in columns, one a step. Left is the parent, right the first child, up and down the neighbours, Home the first, End the newest, Enter chooses.${head.compares ? " B or Shift and Enter chooses the one to compare with." : ""}`);
+  view.frame.setAttribute("aria-label", say("{title}: {n} nodes in columns, one a step. Left is the parent, right the first child, up and down the neighbours, Home the first, End the newest, Enter chooses.", { title: head.title || say("Tree"), n: count }) + (head.compares ? say(" B or Shift and Enter chooses the one to compare with.") : ""));
   stay(view, stayed && view.hover < count ? view.hover : -1);
   saveMenu(view, view.tools, savedTree(view));
   keepAddress(view);

@@ -3,6 +3,7 @@
 import { css, inkOn, inPercent, keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
 import { saveMenu } from "../kit/save/save.js";
 import { group, shell, status } from "../kit/shell.js";
+import { say } from "../kit/words.js";
 
 export function build(root) {
   const view = shell(root, "weighing", { identity: "" });
@@ -20,7 +21,7 @@ export function accept(view, packet) {
     view.identity = identity;
     view.words = head.words.map((word, i) => card(view, word, i));
     view.row.replaceChildren(...view.words.map((one) => one.box));
-    view.row.setAttribute("aria-label", "Words, each with a slider for its score");
+    view.row.setAttribute("aria-label", say("Words, each with a slider for its score"));
   }
   if (!view.held) head.raw.forEach((value, i) => { view.words[i].slider.value = value; });
   view.root.dataset.covered = head.covered;
@@ -34,7 +35,7 @@ function card(view, word, i) {
   text.textContent = visible(word);
   const slider = make("input", "slider", box), number = make("div", "raw quiet", box);
   slider.type = "range"; slider.min = 0; slider.max = view.head.most; slider.step = 0.1;
-  slider.setAttribute("aria-label", `Score of ${visible(word)}`);
+  slider.setAttribute("aria-label", say("Score of {word}", { word: visible(word) }));
   slider.oninput = () => { view.held = true; shade(view); };
   slider.onchange = () => { view.held = false; view.component.setStateValue("raw", values(view)); };
   slider.onkeydown = (event) => event.stopPropagation();   // the page steps with the same keys
@@ -67,7 +68,7 @@ function shade(view) {
     one.text.style.color = inkOn(colour, theme);
     one.share.textContent = inPercent((100 * share[i]).toFixed(1));
     one.number.textContent = raw[i].toFixed(1);
-    one.slider.setAttribute("aria-valuetext", `${raw[i].toFixed(1)}, weight ${(100 * share[i]).toFixed(1)} percent`);
+    one.slider.setAttribute("aria-valuetext", say("{score}, weight {share} percent", { score: raw[i].toFixed(1), share: (100 * share[i]).toFixed(1) }));
     one.box.classList.toggle("gone", gone);
   });
   const left = words.filter((one) => !one.box.classList.contains("gone"));
@@ -75,14 +76,14 @@ function shade(view) {
   view.root.dataset.kept = left.map((one) => one.box.dataset.i).join(" ");
   const seen = left.map((one) => one.text.textContent).join(" ");
   if (head.threshold === null) { view.sentence.textContent = ""; return; }
-  if (left.length) speak(view.sentence, "What is left to read: {words}", { words: { word: seen } });
-  else view.sentence.textContent = "No word is left.";
+  if (left.length) speak(view.sentence, say("What is left to read: {words}"), { words: { word: seen } });
+  else view.sentence.textContent = say("No word is left.");
 }
 
 function saving(view) {
   const raw = () => Float32Array.from(values(view)), n = view.words.length;
   return {
-    name: view.head.title || "Weighed words",
+    name: view.head.title || say("Weighed words"),
     header: () => ({ raw: values(view) }),
     rows: () => [["word", "importance", "weight"], ...view.head.words.map((word, i) => [word, values(view)[i], view.now[i]])],
     arrays: () => ({

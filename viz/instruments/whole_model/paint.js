@@ -2,6 +2,7 @@
 
 import { css, leftBelow, rgb } from "../kit/common.js";
 import { paintAt, paintElement } from "../kit/save/dom_pen.js";
+import { say } from "../kit/words.js";
 
 const NAMES = 92, EMBED = 56, GAP = 10, END = 236, HEAD = 30, LOW = 13, HIGH = 28, BETWEEN = 14, RIGHT_END = 300, SENTENCE = 64, LEAST = 290;
 
@@ -126,7 +127,7 @@ export function saving(view) {
   const { head, root, theme } = view, n = head.names.length;
   const attention = Object.fromEntries(head.stacks.flatMap(({ kinds, name }, stack) => Object.entries(kinds).map(([kind, { shape }]) => [`${name || "model"}_${kind}`, { shape, values: view.numbers[stack][kind], axes: ["layer", "head", "query", "key"] }])));
   return {
-    name: head.title || "Whole model", bar: view.bar,
+    name: head.title || say("Whole model"), bar: view.bar,
     size: () => [root.clientWidth, root.scrollHeight],
     paint: (pen) => {
       paintAt(pen, view.field, root, () => paint(view, pen, view.plan));

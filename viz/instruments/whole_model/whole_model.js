@@ -7,9 +7,16 @@ import { recall, remember } from "../kit/page/url_state.js";
 import { saveMenu } from "../kit/save/save.js";
 import { button, drawing, group, hold, offer, shell, status } from "../kit/shell.js";
 import { laidOut, paint, rowAt, saving } from "./paint.js";
+import { mark, say } from "../kit/words.js";
 
+const ARITHMETIC = {
+  self: mark("Open the arithmetic of this self-attention in layer {layer}"),
+  causal: mark("Open the arithmetic of this masked self-attention in layer {layer}"),
+  cross: mark("Open the arithmetic of this cross-attention in layer {layer}"),
+};
+const HEAD = { self: mark("Head of the self-attention in layer {layer}"), causal: mark("Head of the masked self-attention in layer {layer}"), cross: mark("Head of the cross-attention in layer {layer}") };
 const TIGHT = 55;   // pixels below which the name of a layer and its choice of heads touch
-const KINDS = { self: "self-attention", causal: "masked self-attention", cross: "cross-attention" };
+
 
 export function build(root) {
   const view = shell(root, "whole_model", { hover: null, pending: null, identity: "", heads: {}, told: null });
@@ -17,7 +24,7 @@ export function build(root) {
   view.canvas = drawing(view.field);
   view.rows = make("div", "rows", view.field);
   view.parts = make("div", "parts", view.field);
-  view.end = group("end", view.field, "Next token");
+  view.end = group("end", view.field, say("Next token"));
   view.knobs = make("div", "knobs", view.end);
   view.temperature = slider(view, "temperature", 0.1, 2, 0.1);
   view.top = slider(view, "top-k", 0, 50, 1);
@@ -59,10 +66,10 @@ export function accept(view, packet) {
   draw(view);
   predict(view);
   view.legend.replaceChildren();
-  ramp(view.legend, view.theme.sequential, "weight 0", "1");
+  ramp(view.legend, view.theme.sequential, say("weight 0"), "1");
   const [{ width, stripes }] = head.stacks;
-  ramp(view.legend, view.theme.diverging, "negative", "positive");
-  make("span", "", view.legend, `stripes: the ${width} numbers of a position, ${width > stripes[2] ? `means of ${width / stripes[2]}` : "each"}, over the layer's standard deviation`);
+  ramp(view.legend, view.theme.diverging, say("negative"), say("positive"));
+  make("span", "", view.legend, width > stripes[2] ? say("stripes: the {width} numbers of a position, means of {n}, over the layer's standard deviation", { width, n: width / stripes[2] }) : say("stripes: the {width} numbers of a position, each, over the layer's standard deviation", { width }));
   saveMenu(view, view.tools, saving(view));
 }
 
@@ -98,7 +105,7 @@ function fillRows(view) {
       one.title = visible(token);
       if (last) {
         one.type = "button";
-        one.setAttribute("aria-label", `Predict what follows ${visible(token)}, position ${at}`);
+        one.setAttribute("aria-label", say("Predict what follows {token}, position {at}", { token: visible(token), at }));
         one.onclick = () => choose(view, at);
         one.onkeydown = (event) => {
           const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: tokens.length - 1 }[event.key];
@@ -133,24 +140,24 @@ function fillParts(view) {
     return { box, open };
   };
   view.head.stacks.forEach(({ name, kinds }, stack) => {
-    opener(name ? `${name[0].toUpperCase()}${name.slice(1)} embedding` : "Embedding", "Open the embedding in the course", () => ({ name: "embedding", stack }), { stack, column: "start" });
+    opener(name === "encoder" ? say("Encoder embedding") : name === "decoder" ? say("Decoder embedding") : say("Embedding"), say("Open the embedding in the course"), () => ({ name: "embedding", stack }), { stack, column: "start" });
     for (const [kind, { shape: [layers, heads] }] of Object.entries(kinds)) {
       for (let layer = 0; layer < layers; layer++) {
         const key = `${kind}.${stack}`, at = () => ({ name: "attention", stack, kind, layer, head: view.heads[key][layer] });
-        const { box } = opener(kind === "cross" ? "cross" : `L${layer}`, `Open the arithmetic of this ${KINDS[kind]} in layer ${layer}`, at, { stack, column: kind, layer });
+        const { box } = opener(kind === "cross" ? say("cross") : `L${layer}`, say(ARITHMETIC[kind], { layer }), at, { stack, column: kind, layer });
         if (heads > 1) {
           const select = make("select", "head", box);
-          select.setAttribute("aria-label", `Head of the ${KINDS[kind]} in layer ${layer}`);
+          select.setAttribute("aria-label", say(HEAD[kind], { layer }));
           offer(select, Array.from({ length: heads }, (_, head) => [head, `H${head}`]));
           select.value = view.heads[key][layer];
-          select.onchange = () => { view.heads[key][layer] = Number(select.value); keep(view); draw(view); say(view); };
+          select.onchange = () => { view.heads[key][layer] = Number(select.value); keep(view); draw(view); tellRow(view); };
         }
       }
     }
     const layers = Object.values(kinds)[0].shape[0];
-    for (let layer = 0; layer < layers; layer++) opener("FFN", `Open the feed-forward layer of block ${layer} in the course`, () => ({ name: "feed_forward", stack, layer }), { stack, column: "ffn", layer });
+    for (let layer = 0; layer < layers; layer++) opener("FFN", say("Open the feed-forward layer of block {layer} in the course", { layer }), () => ({ name: "feed_forward", stack, layer }), { stack, column: "ffn", layer });
   });
-  opener("Logits, softmax", "Open how logits become a next token in the course", () => ({ name: "logits" }), { stack: view.head.stacks.length - 1, column: "end" });
+  opener(say("Logits, softmax"), say("Open how logits become a next token in the course"), () => ({ name: "logits" }), { stack: view.head.stacks.length - 1, column: "end" });
 }
 
 function draw(view) {
@@ -179,7 +186,7 @@ function point(view, row) {
   if (key === (view.hover && view.hover.join())) return;
   view.hover = row;
   draw(view);
-  say(view);
+  tellRow(view);
 }
 
 /** The probabilities after temperature and top-k, best first: the softmax of the logits that are left, each divided by the temperature. */
@@ -191,31 +198,31 @@ function chances(logits, temperature, k) {
 
 function predict(view) {
   const { head } = view, temperature = Number(view.temperature.input.value), k = Number(view.top.input.value);
-  view.temperature.text.textContent = `Temperature ${temperature.toFixed(1)}`;
-  view.top.text.textContent = k ? `Top-k: ${k}` : `Top-k: off, all ${view.logits.length.toLocaleString("en")}`;
+  view.temperature.text.textContent = say("Temperature {t}", { t: temperature.toFixed(1) });
+  view.top.text.textContent = k ? `Top-k: ${k}` : say("Top-k: off, all {n}", { n: view.logits.length.toLocaleString("en") });
   view.now = chances(view.logits, temperature, k);
   const most = view.now[0];
   view.bars.replaceChildren(...head.names.map((name, i) => {
     const p = view.now[i] ?? 0, item = make("li", "bar"), word = make("span", "name", item, cut(visible(name), 14)), back = make("span", "back", item);
     word.title = visible(name);
     make("i", "fill", back).style.width = `${100 * p / most}%`;
-    make("span", "share", item, p ? percent(p) : "cut");
+    make("span", "share", item, p ? percent(p) : say("cut"));
     item.classList.toggle("cut", !p);
     return item;
   }));
   Object.assign(view.root.dataset, { chances: [...view.now.slice(0, head.names.length)].map((p) => p.toFixed(6)).join(" "), temperature, k });
-  say(view);
+  tellRow(view);
 }
 
 /** One sentence: what a touched token attends to in the first block, or what is predicted. */
-function say(view) {
+function tellRow(view) {
   const { head, hover, position } = view, tokens = head.stacks.at(-1).tokens;
   if (!hover) {
-    speak(view.told, "After {word}, {next} is the most probable next token: {p}. Touch a token to follow its row; click one to predict what comes after it.", { word: { word: tokens[position] }, next: { word: head.names[0] }, p: percent(view.now[0]) });
+    speak(view.told, say("After {word}, {next} is the most probable next token: {p}. Touch a token to follow its row; click one to predict what comes after it."), { word: { word: tokens[position] }, next: { word: head.names[0] }, p: percent(view.now[0]) });
     return;
   }
   const [stack, at] = hover, kind = Object.keys(head.stacks[stack].kinds)[0], [, , n, keys] = head.stacks[stack].kinds[kind].shape;
   const layer = head.stacks[stack].kinds[kind].shape[0] - 1, one = view.heads[`${kind}.${stack}`][layer], heads = head.stacks[stack].kinds[kind].shape[1];
   const row = view.numbers[stack][kind].subarray(((layer * heads + one) * n + at) * keys, ((layer * heads + one) * n + at + 1) * keys), best = row.indexOf(Math.max(...row));
-  speak(view.told, `In the last block, head {head}, {word} attends most to {key}: {p}.`, { head: one, word: { word: head.stacks[stack].tokens[at] }, key: { word: head.stacks[stack].tokens[best] }, p: percent(row[best]) });
+  speak(view.told, say("In the last block, head {head}, {word} attends most to {key}: {p}."), { head: one, word: { word: head.stacks[stack].tokens[at] }, key: { word: head.stacks[stack].tokens[best] }, p: percent(row[best]) });
 }

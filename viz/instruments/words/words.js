@@ -1,13 +1,14 @@
 // Words in large type; the touched one, what it looks at, and the sentence that says so.
 
 import { backwards, css, cut, enlarged, inkOn, keepDrawn, make, percent, probe, readTheme, sharp, speak, visible } from "../kit/common.js";
-import { hear, say, tellPython, tellTouched, WORD } from "../kit/page/linked.js";
+import { hear, pointOthers, tellPython, tellTouched, WORD } from "../kit/page/linked.js";
 import { emptied, readOne } from "../kit/page/packets.js";
 import { keepAddress, remember } from "../kit/page/url_state.js";
 import { button, drawing, hold, status } from "../kit/shell.js";
 import { CLEAR, tellLook } from "../kit/tell.js";
 import { linesOf, paintArcs, paintLines } from "./paint.js";
 import { saveWords } from "./save.js";
+import { say } from "../kit/words.js";
 
 export function build(root) {
   root.classList.add("words");
@@ -41,7 +42,7 @@ export function accept(view, packet) {
   if (other) fill(view, view.one ? [] : head.keys, words);
   view.root.dataset.at = (head.at ?? []).join(",");
   view.caption.textContent = head.caption;
-  view.note.textContent = view.matrix.kind === "steps" ? `Weights of this long text are shown in steps of ${Number(view.matrix.step.toPrecision(2))}.` : "";
+  view.note.textContent = view.matrix.kind === "steps" ? say("Weights of this long text are shown in steps of {step}.", { step: Number(view.matrix.step.toPrecision(2)) }) : "";
   view.scroll.style.maxHeight = head.height ? `${head.height}px` : "";
   view.scroll.style.overflow = head.height ? "auto" : "";
   if (other || view.theme.heading !== view.set) fit(view);
@@ -63,7 +64,7 @@ function fill(view, sources, targets) {
   const row = (element, words, side, name) => {
     element.dir = backwards(words) ? "rtl" : "ltr";
     element.setAttribute("role", "group");
-    element.setAttribute("aria-label", name || (side === "source" ? "Words looked at" : "Words"));
+    element.setAttribute("aria-label", name || (side === "source" ? say("Words looked at") : say("Words")));
     const label = name ? [make("span", "quiet name")] : [];
     if (name) label[0].textContent = name;
     const list = words.map((word, index) => wordButton(view, word, side, index, (side === "source" ? above : below).includes(index), total));
@@ -106,8 +107,8 @@ function ghostButton(view, word, chance, index) {
   text.dir = "auto";
   share.textContent = chance;
   share.setAttribute("aria-hidden", "true");
-  box.title = index ? "Write up to here" : "Write it";
-  box.setAttribute("aria-label", `Could follow: ${word}, ${chance}. ${box.title}`);
+  box.title = index ? say("Write up to here") : say("Write it");
+  box.setAttribute("aria-label", say("Could follow: {word}, {chance}. {act}", { word, chance, act: box.title }));
   return { button: box, text };
 }
 
@@ -183,7 +184,7 @@ function touch(view, side, index, byHand) {
   const list = side === "source" ? sources : targets;
   if (!list[index]) { speak(view.sentence, view.head.say.empty, {}); paint(view); return; }
   view.touched = { side, index };
-  if (byHand) say(view, view.touched, WORD);
+  if (byHand) pointOthers(view, view.touched, WORD);
   const shares = new Map();
   const at = (row, key) => matrix.values[row * matrix.cols + key];
   if (side === "target") {
@@ -202,7 +203,7 @@ function touch(view, side, index, byHand) {
     w.button.setAttribute("aria-pressed", String(on));
     w.button.tabIndex = w.few || on ? 0 : -1;
     const label = weight === undefined ? w.whole : `${w.whole}, ${percent(weight)}`;
-    w.button.setAttribute("aria-label", on ? `${w.whole}, touched` : label);
+    w.button.setAttribute("aria-label", on ? say("{word}, touched", { word: w.whole }) : label);
   }
   if (sources.length && !sources.some((w) => w.button.tabIndex === 0)) sources[0].button.tabIndex = 0;
   if (!targets.some((w) => w.button.tabIndex === 0)) targets[0].button.tabIndex = 0;
@@ -232,9 +233,9 @@ function spreadShares(view, shown) {
 
 /** The sentence under the picture, made from the row (or column) of the touched word. */
 function tell(view, side, index, shares) {
-  const { say } = view.head, me = (side === "source" ? view.sources : view.targets)[index], looks = [...shares].map(([w, weight]) => ({ word: w.word, weight, self: w === me }));
+  const sentences = view.head.say, me = (side === "source" ? view.sources : view.targets)[index], looks = [...shares].map(([w, weight]) => ({ word: w.word, weight, self: w === me }));
   const column = side === "source", unwritten = !column && view.rows[index] < 0;
-  tellLook(view, unwritten ? { ...say, shut: say.unwritten } : say, me.word, looks, column);
+  tellLook(view, unwritten ? { ...sentences, shut: sentences.unwritten } : sentences, me.word, looks, column);
 }
 
 function paint(view) {

@@ -62,6 +62,14 @@ class Sentences:
     key: str = "{key} gets most attention while writing {word}: {percent}."
     unseen: str = "{key} gets hardly any attention: most while writing {word}, {percent}."
     empty: str = "There are no words to look at yet."
+    subject: str = "this head"
+
+    def spoken(self, subject: str = "") -> dict[str, str]:
+        """Return the sentences in the visitor's language, about `subject` in place of "this head"."""
+        sentences = asdict(self)
+        named = _(subject or sentences.pop("subject"))
+        sentences.pop("subject", None)
+        return {name: _(text).replace(_("this head"), named) for name, text in sentences.items()}
 
 
 @dataclass(frozen=True)
@@ -73,15 +81,7 @@ class After:
 
 
 WRITING = Sentences()
-ALIGNING = Sentences(
-    looks="Writing {word}, the model gives {percent} of its attention to {key}.",
-    two="Writing {word}, the model gives {percent} of its attention to {key} and {percent2} to {key2}.",
-    spreads="Writing {word}, the model spreads its attention: 90% of it falls on {count} words, most on {key} ({percent}).",
-    itself="Writing {word}, the model gives {percent} of its attention to the position of {word} itself.",
-    only="Writing {word}, the model may attend to {key} only: {percent}.",
-    shut="Writing {word}, every key is masked for the model.",
-    unwritten="{word} is given, not written: no row of the model writes it.",
-)
+ALIGNING = Sentences(subject="the model")
 """Sentences about a recurrent translator: it has one alignment, and no heads."""
 SUMMING = Sentences(
     looks="Within {word}, the model gives {percent} of the weight to {key}.",
@@ -185,10 +185,7 @@ class Words(Spec):
                 "words": None if words == key_words else words,
                 "rows": [row for word, row in drawn],
                 "start": start(matrix, may, drawn, len(key_words), self.selected, layout),
-                "say": {
-                    name: _(text)
-                    for name, text in asdict(self.say or (READING if self.reading else WRITING)).items()
-                },
+                "say": (self.say or (READING if self.reading else WRITING)).spoken(),
                 "names": list(self.names),
                 "special": as_places(self.special),
                 "after": [[one.word, one.chance] for one in self.after],

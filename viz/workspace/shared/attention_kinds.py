@@ -6,7 +6,7 @@ from core.run import Run
 from viz.instruments import ALIGNING, SUMMING, Sentences
 from viz.instruments.kit.picture import SUMMED
 from viz.labels import query_and_key
-from viz.languages import mark
+from viz.languages import _, mark
 
 RANK = ("cross", "alignment", "words", "sentences", "self", "causal", "decoder")
 """The order in which kinds open: across two texts before inside one."""
@@ -43,7 +43,8 @@ def is_summary(kind: str) -> bool:
 
 def axis_names(kind: str) -> tuple[str, str]:
     """Return the names of the rows and columns of its map."""
-    return SUMMED.get(kind) or query_and_key(across=crosses(kind))
+    rows, columns = SUMMED.get(kind, ("", ""))
+    return (_(rows), _(columns)) if rows else query_and_key(across=crosses(kind))
 
 
 def sentence_templates(run: Run, kind: str) -> Sentences | None:

@@ -5,10 +5,11 @@
 // A place is [row, column]; -1 for one of them is a whole line of cells.
 
 import { cut, keepDrawn, make, pixels, visible } from "../common.js";
-import { say } from "../page/linked.js";
+import { pointOthers } from "../page/linked.js";
 import { button, hold, shell, status, walkable } from "../shell.js";
 import { drawBase, drawOver } from "./paint.js";
 import { cellAt, inWhole, isLone, LARGEST, place, placeAt, xOf, yOf } from "./places.js";
+import { say } from "../words.js";
 
 export function matrixView(root, hooks) {
   const view = shell(root, "matrix", { hooks, zoom: 1, hover: null, linked: null, cell: null, first: [0, 0], rim: { right: 0, bottom: 0 }, aside: 0 });
@@ -22,8 +23,8 @@ export function matrixView(root, hooks) {
   view.tip = status("div", "tip", view.frame);
   view.legend = make("div", "legend quiet", root);
   view.sizes = make("span", "pair", view.tools);
-  view.smaller = tool(view, "\u2212", "Smaller cells", () => zoom(view, 1 / 1.5), view.sizes);
-  view.larger = tool(view, "+", "Larger cells", () => zoom(view, 1.5), view.sizes);
+  view.smaller = tool(view, "\u2212", say("Smaller cells"), () => zoom(view, 1 / 1.5), view.sizes);
+  view.larger = tool(view, "+", say("Larger cells"), () => zoom(view, 1.5), view.sizes);
   view.drawn = keepDrawn(root, () => redraw(view));
   view.scroller.onscroll = () => { drawBase(view); if (view.walked) drawOver(view); else point(view, null); };
   view.pane.onpointermove = (event) => {
@@ -100,7 +101,7 @@ function point(view, at) {
   const whole = at && inWhole(view, at);
   view.root.dataset.hover = whole ? whole.join(",") : "";
   drawOver(view);
-  say(view, whole && { ...(whole[0] >= 0 && { query: whole[0] }), ...(whole[1] >= 0 && { key: whole[1] }) });
+  pointOthers(view, whole && { ...(whole[0] >= 0 && { query: whole[0] }), ...(whole[1] >= 0 && { key: whole[1] }) });
   view.tip.hidden = !at;
   if (at) tellAt(view, at);
 }

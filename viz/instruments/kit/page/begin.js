@@ -4,7 +4,8 @@ import { eventId, make } from "../common.js";
 import { heading, headOf } from "../save/origin.js";
 import { CSS } from "./given.js";
 import { hear, TURN } from "./linked.js";
-import { whole } from "./packets.js";
+import { part, whole } from "./packets.js";
+import { learn, say } from "../words.js";
 
 const KEPT = 64e6;   // bytes of parts that a page keeps; older ones are let go, and asked for again when needed
 
@@ -30,9 +31,13 @@ const views = new WeakMap();
 export const starter = (instrument, sheet) => function begin(root, packet, component) {
   letGo(packet.parts);
   dress(root, CSS + sheet);
+  const { language } = packet.header;
   let view = views.get(root);
+  if (view && view.language !== language) { letGoOf(view, root); root.replaceChildren(); view = null; }   // the visitor chose another language
+  learn(language ? JSON.parse(new TextDecoder().decode(part(packet, "language"))) : {});
   if (!view) {
     views.set(root, (view = instrument.build(root)));
+    view.language = language;
     view.still = hear(view, (chosen) => turnTo(instrument, view, chosen), TURN);
   }
   view.component = component;
@@ -46,9 +51,11 @@ export const starter = (instrument, sheet) => function begin(root, packet, compo
   }
   return () => {
     if (root.isConnected) return;   // Streamlit also lets go of a packet that a later one overtook: the picture stays
-    view.drawn.stop(); view.deaf?.(); view.still(); views.delete(root);
+    letGoOf(view, root);
   };
 };
+
+function letGoOf(view, root) { view.drawn.stop(); view.deaf?.(); view.still(); views.delete(root); }
 
 /** The CSS of the kit and of the instrument, once in each shadow root. */
 function dress(root, css) {
@@ -63,9 +70,9 @@ function dress(root, css) {
 /** The packet as it is shown. On a page that stands alone its heading is told above it, and "this head" has a name. */
 function named(packet) {
   if (!globalThis.attentionAtlas.tell) return packet;
-  const { header } = packet, name = headOf(header), { say } = header;
+  const { header } = packet, name = headOf(header), sentences = header.say;
   globalThis.attentionAtlas.tell(heading(header));
-  return name && say ? { ...packet, header: { ...header, say: Object.fromEntries(Object.entries(say).map(([id, words]) => [id, words.replaceAll("this head", name)])) } } : packet;
+  return name && sentences ? { ...packet, header: { ...header, say: Object.fromEntries(Object.entries(sentences).map(([id, words]) => [id, words.replaceAll(say("this head"), name)])) } } : packet;
 }
 
 const PATIENCE = 20000;   // milliseconds until a file is given up whose numbers do not come

@@ -7,7 +7,7 @@ export const TURN = "attention-atlas-turn";
 export const WORD = "attention-atlas-word";
 
 /** The pointer of `view` is at {query, key} (either may be missing) or nowhere (null): tell the views of its group. */
-export function say(view, at, what = HOVER) {
+export function pointOthers(view, at, what = HOVER) {
   if (view.group) document.dispatchEvent(new CustomEvent(what, { detail: { group: view.group, from: view.root, at } }));
 }
 

@@ -3,6 +3,7 @@
 import { part } from "../page/packets.js";
 import { fileName, heading, headerOf } from "./origin.js";
 import { zip } from "./npz.js";
+import { mark, say } from "../words.js";
 
 const HEIGHT = 600;   // pixels of a frame before it has told its own
 const OWN = ["embed", "embed_options", "present"];   // parts of an address that say how a page is shown, not what it shows
@@ -27,15 +28,15 @@ function address(framed) {
 }
 
 /** What is under the picture: its name, whose numbers it shows, the text. */
-const caption = (spec) => Object.values(heading(headerOf(spec), spec)).filter(Boolean).join(". ") || "Attention";
+const caption = (spec) => Object.values(heading(headerOf(spec), spec)).filter(Boolean).join(". ") || say("Attention");
 
 const frame = (spec, source, more) => `<iframe ${source}="${html(address(true))}" title="${html(caption(spec))}" ${more}></iframe>`;
 const inPage = (spec) => frame(spec, "src", `width="100%" height="${HEIGHT}" style="border:0" loading="lazy"`);
 
 /** The texts that are copied, by kind. */
 export const COPIES = {
-  link: ["Link", () => address(false)],
-  iframe: ["Frame", inPage],
+  link: [mark("Link"), () => address(false)],
+  iframe: [mark("Frame"), inPage],
   markdown: ["Markdown", (spec) => `[${markdown(caption(spec))}](${address(false)})`],
   myst: ["MyST", (spec) => `:::{iframe} ${address(true)}\n:width: 100%\n\n${markdown(caption(spec))}\n:::`],
   quarto: ["Quarto", (spec) => `::: {#fig-${label(spec)}}\n\n\`\`\`{=html}\n${inPage(spec)}\n\`\`\`\n\n${markdown(caption(spec))}\n:::`],

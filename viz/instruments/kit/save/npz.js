@@ -1,5 +1,7 @@
 // Tables and numbers as files: CSV, and a NumPy archive (.npz: a stored zip of .npy files) that numpy.load reads.
 
+import { fill, mark } from "../words.js";
+
 /** "<f4", "<U5", ...: the dtype of a list of numbers, booleans (Uint8Array with `bool`) or words. */
 function npyType({ values, bool }) {
   if (bool) return "|b1";
@@ -112,11 +114,11 @@ export function csv(rows) {
 
 // ---------------------------------------------------------------- what most instruments save
 
-/** How exactly the browser knows the numbers of `matrix` (see readMatrix), in words; "" for float32. */
-export function exactness(matrix) {
+/** How exactly the browser knows the numbers of `matrix` (see readMatrix), in words, English ones for a file; "" for float32. */
+export function exactness(matrix, word = fill) {
   if (matrix.kind === "f32") return "";
-  if (matrix.kind === "f16") return "to three digits";
-  return Math.abs(matrix.step - 1 / 255) < 1e-9 ? "in steps of 1/255" : `in steps of ${Number(matrix.step.toPrecision(4))}`;
+  if (matrix.kind === "f16") return word(mark("to three digits"));
+  return Math.abs(matrix.step - 1 / 255) < 1e-9 ? word(mark("in steps of 1/255")) : word(mark("in steps of {step}"), { step: Number(matrix.step.toPrecision(4)) });
 }
 
 /** The arrays of one (query, key) matrix and its two lists of words, for `arrays` of a saveMenu. */

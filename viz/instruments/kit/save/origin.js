@@ -1,6 +1,7 @@
 // Whose numbers a picture shows: above every saved picture, in every archive, in the file's name (origin.py says what is known).
 
 import { css, cut, probe, readTheme, rgb, visible } from "../common.js";
+import { mark, say } from "../words.js";
 
 const TEXT_LINES = 3, NARROWEST = 360;   // lines of the text above a picture; pixels of its paper
 
@@ -8,18 +9,19 @@ const TEXT_LINES = 3, NARROWEST = 360;   // lines of the text above a picture; p
 export function headOf({ at }) {
   if (!at?.length) return "";
   if (Array.isArray(at[0])) return at.map((one) => headOf({ at: one })).join(", ");
-  return at.length === 1 ? `layer ${at[0]}` : `L${at[0]}.H${at[1]}`;
+  return at.length === 1 ? say("layer {n}", { n: at[0] }) : `L${at[0]}.H${at[1]}`;
 }
 
 /** {at: [1, 5]} -> "layer 1, head 5", and so on. */
 function placeOf({ at, origin }) {
   if (!at?.length) return "";
   const several = Array.isArray(at[0]), layer = several ? at[0][0] : at[0], heads = several ? at.map(([, head]) => head) : at.slice(1);
-  if (origin?.joined) return `layer ${layer}, ${origin.joined} of its heads`;
-  return [`layer ${layer}`, ...(heads.length ? [`head${heads.length > 1 ? "s" : ""} ${heads.join(", ")}`] : [])].join(", ");
+  if (origin?.joined) return say("layer {layer}, {joined} of its heads", { layer, joined: origin.joined });
+  const list = heads.join(", ");
+  return heads.length > 1 ? say("layer {layer}, heads {list}", { layer, list }) : heads.length ? say("layer {layer}, head {list}", { layer, list }) : say("layer {n}", { n: layer });
 }
 
-const KINDS = { self: "self-attention", causal: "causal self-attention", cross: "cross-attention" };
+const KINDS = { self: mark("self-attention"), causal: mark("causal self-attention"), cross: mark("cross-attention") };
 
 /** The header of the packet that a picture was drawn from. */
 export const headerOf = ({ packet }) => packet?.header ?? {};
@@ -27,7 +29,7 @@ export const headerOf = ({ packet }) => packet?.header ?? {};
 /** {title, whose, text}: the three things that stand above a saved picture; what is not known is empty. */
 export function heading(header, { name = header.title || header.caption || "", at = header.at } = {}) {
   const { page, model, text, called, second_text: beside, kind, changed } = header.origin ?? {}, quote = (words) => `\u201c${visible(cut(words, 400))}\u201d`;
-  const whose = [model, KINDS[kind] ?? kind, model ? placeOf({ ...header, at }) : "", changed].filter(Boolean).join(", ");
+  const whose = [model, KINDS[kind] ? say(KINDS[kind]) : kind, model ? placeOf({ ...header, at }) : "", changed].filter(Boolean).join(", ");
   return { title: name, whose: whose || (page ? `Attention Atlas: ${page}` : ""), text: text ? (called ?? quote(text)) + (beside ? ` \u2192 ${quote(beside)}` : "") : "" };
 }
 
@@ -89,7 +91,7 @@ export function withNames(view, header, work) {
   const name = headOf(header), walker = document.createTreeWalker(view.root, NodeFilter.SHOW_TEXT), changed = [];
   while (name && walker.nextNode()) {
     const node = walker.currentNode, before = node.data;
-    if (before.includes("this head")) { changed.push([node, before]); node.data = before.replaceAll("this head", name); }
+    if (before.includes(say("this head"))) { changed.push([node, before]); node.data = before.replaceAll(say("this head"), name); }
   }
   try { return work(); } finally { for (const [node, before] of changed) node.data = before; }
 }

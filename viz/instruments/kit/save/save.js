@@ -24,11 +24,12 @@ import { paintElement } from "./dom_pen.js";
 import { csv, npz } from "./npz.js";
 import { fileName, headerOf, named, sheet, withNames } from "./origin.js";
 import { SvgPen } from "./svg_pen.js";
+import { mark, say } from "../words.js";
 
 const MARGIN = 16;       // paper around a saved picture
 const MENU = [
-  ["png", "PNG", "picture"], ["svg", "SVG", "vector graphic"], ["html", "HTML", "works offline"],
-  ["csv", "CSV", "table"], ["npz", "NPZ", "for NumPy"], ["zip", "LaTeX", "figure with BibTeX"], ["py", "Python", "script that draws it"], ["copy", "Copy", "the Python code"],
+  ["png", "PNG", mark("picture")], ["svg", "SVG", mark("vector graphic")], ["html", "HTML", mark("works offline")],
+  ["csv", "CSV", mark("table")], ["npz", "NPZ", mark("for NumPy")], ["zip", "LaTeX", mark("figure with BibTeX")], ["py", "Python", mark("script that draws it")], ["copy", mark("Copy"), mark("the Python code")],
 ];
 const NUMBERS = ["html", "csv", "npz"];      // kinds of files that hold every number as it is
 
@@ -48,13 +49,13 @@ let menus = 0;
 function buildMenu(view) {
   const box = make("div", "save"), id = `atlas-save-${(menus += 1)}`;
   const menu = { box, view, items: new Map(), spec: null, open: false };
-  menu.button = button(box, "save-open", "Save");
+  menu.button = button(box, "save-open", say("Save"));
   for (const [name, value] of [["aria-haspopup", "menu"], ["aria-expanded", "false"], ["aria-controls", id]]) menu.button.setAttribute(name, value);
   menu.list = make("div", "save-list", box);
   menu.list.id = id;
   menu.list.hidden = true;
   menu.list.setAttribute("role", "menu");
-  menu.list.setAttribute("aria-label", "Save as");
+  menu.list.setAttribute("aria-label", say("Save as"));
   if (menu.list.showPopover) menu.list.popover = "manual";      // above everything, cut off by nothing
   menu.said = status("span", "sr", box);
   for (const [kind, label, hint] of MENU) {
@@ -62,15 +63,15 @@ function buildMenu(view) {
     item.tabIndex = -1;
     item.dataset.kind = kind;
     item.setAttribute("role", "menuitem");
-    make("span", "", item, label);
-    make("span", "save-hint", item, hint);
+    make("span", "", item, say(label));
+    make("span", "save-hint", item, say(hint));
     menu.items.set(kind, item);
   }
-  menu.copies = group("save-copies", menu.list, "Copy as");
+  menu.copies = group("save-copies", menu.list, say("Copy as"));
   menu.copies.hidden = true;
-  make("span", "save-hint", menu.copies, "Copy as").setAttribute("aria-hidden", "true");
+  make("span", "save-hint", menu.copies, say("Copy as")).setAttribute("aria-hidden", "true");
   for (const [kind, [label]] of Object.entries(COPIES)) {
-    const item = button(menu.copies, "save-item", label, () => { shut(menu, true); saveAs(menu, kind); });
+    const item = button(menu.copies, "save-item", say(label), () => { shut(menu, true); saveAs(menu, kind); });
     item.tabIndex = -1;
     item.dataset.kind = kind;
     item.setAttribute("role", "menuitem");
@@ -145,21 +146,21 @@ async function saveAs(menu, kind) {
     said.textContent = aloud;
     button.textContent = button.dataset.said = words;
     clearTimeout(menu.told);          // of the file before: what is said now stands as long
-    menu.told = setTimeout(() => { button.textContent = "Save"; delete button.dataset.said; said.textContent = ""; }, 1800);
+    menu.told = setTimeout(() => { button.textContent = say("Save"); delete button.dataset.said; said.textContent = ""; }, 1800);
   };
   try {
     if (kind === "copy" || kind in COPIES) {
       await navigator.clipboard.writeText(kind === "copy" ? menu.spec.code : COPIES[kind][1](menu.spec));
       view.root.dataset.saved = "clipboard";
-      return tell("Copied");
+      return tell(say("Copied"));
     }
     if (NUMBERS.includes(kind)) await exactly(view);
     const { spec } = menu, name = `${fileName(headerOf(spec), spec)}.${kind}`;     // of the picture that stands there now
     download(await makeFile(view, spec, kind), name);
     view.root.dataset.saved = name;
-    tell("Saved", `Saved ${name}`);
+    tell(say("Saved"), say("Saved {name}", { name }));
   } catch (error) {
-    tell(kind === "copy" || kind in COPIES ? "Could not copy" : "Could not save");
+    tell(kind === "copy" || kind in COPIES ? say("Could not copy") : say("Could not save"));
     view.root.dataset.saved = "";
     console.error(`The file (${kind}) could not be made: ${error.message}. Try a smaller picture, or another kind of file.`);
   }
