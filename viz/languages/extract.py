@@ -18,8 +18,8 @@ WORDED = ("viz/instruments/sketch/", "viz/instruments/picture/")
 """Places whose errors are worded when they are read; elsewhere `_` words them where they are raised."""
 KNOBS = ("pills", "segmented", "select", "select_slider", "slider", "number", "toggle", "sentence", "doodle")
 """Functions of viz.widgets.knobs that declare a control of an exhibit, its label first."""
-CHAPTERS = ("viz/course/why/", "viz/course/look_up/")
-"""Chapters whose controls the catalogues have so far."""
+CHAPTERS = ("viz/course/exhibit.py", "viz/course/why/", "viz/course/look_up/")
+"""Chapters whose controls the catalogues have so far, and the frame of exhibits."""
 SENTENCES = "Sentences"
 """The class whose texts a picture says of a touched word (viz.instruments.words)."""
 HTML_NAME = "_HTML"

@@ -19,11 +19,13 @@ from viz.charts.curves import BELOW
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
+from viz.languages import _, mark
 from viz.number_text import number
 
 Array = np.ndarray[Any, np.dtype[Any]]
 HUES = {"raw": theme.CATEGORICAL[1], "scaled": theme.CATEGORICAL[0]}
 NAMES = {"raw": "q · k", "scaled": "q · k / √d"}
+TRAINED = {"raw": mark("without"), "scaled": mark("with 1/√d, as trained")}
 BINS = 48
 ROOM_HEIGHT = 370
 LINE = 26
@@ -77,7 +79,7 @@ def histograms(
             {"x": float(x), "y": strip.position(y), "lane": name} for x, y in zip(*bells[name], strict=True)
         ]
     across = alt.X(
-        "x:Q", title="score", scale=vega.exact_scale(-limit, limit), axis=vega.bare_axis(tickCount=8)
+        "x:Q", title=_("score"), scale=vega.exact_scale(-limit, limit), axis=vega.bare_axis(tickCount=8)
     )
     up = alt.Y("y:Q", axis=None, scale=vega.exact_scale(panels.EXTENT, 0))
     drawn = (
@@ -89,7 +91,7 @@ def histograms(
             y=panels.with_field(up, "top:Q"),
             y2="bottom:Q",
             color=alt.Color("colour:N", scale=None),
-            tooltip=["score:N", "density:N"],
+            tooltip=vega.tooltip(("score:N", _("score")), ("density:N", _("density"))),
         )
     )
     bell = (
@@ -121,11 +123,13 @@ def layers(heads: Mapping[str, Array], *, height: int = 360) -> vega.Layers:
     >>> [(dot["x"], dot["y"]) for dot in layers({"raw": np.zeros((2, 3))}).to_dict()["data"]["values"]]
     [(0, 0.0), (1, 0.0)]
     """
-    kinds = {name: {"raw": "without", "scaled": "with 1/√d, as trained"}[name] for name in heads}
+    kinds = {name: _(TRAINED[name]) for name in heads}
     return marks.lines(
         pd.DataFrame({kinds[name]: table.mean(1) for name, table in heads.items()}).rename(str),
-        x="layer",
-        title="normalised entropy" if len(heads) > 1 else f"normalised entropy {next(iter(kinds.values()))}",
+        x=_("layer"),
+        title=_("normalised entropy")
+        if len(heads) > 1
+        else _("normalised entropy {kind}", kind=next(iter(kinds.values()))),
         form=".0%",
         ends=(-0.02, 1.04),
         hues=[{"raw": 1, "scaled": 0}[name] for name in heads],

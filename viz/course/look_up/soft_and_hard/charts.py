@@ -12,10 +12,11 @@ from viz import theme
 from viz.charts import marks
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
+from viz.languages import _, mark
 from viz.number_text import true_minus
 
 Array = np.ndarray[Any, np.dtype[Any]]
-CHANGE = "change of the reward by the patch's score"
+CHANGE = mark("change of the reward by the patch's score")
 TICK = "M-0.13,-1H0.13V1H-0.13Z"
 
 
@@ -36,35 +37,40 @@ def guesses(
     >>> [(row["kind"], row["low"], row["high"]) for row in chart["data"]["values"]]
     [('plain', 0.0, 0.2), ('exact', 0.2, 0.2)]
     """
-    every = [*rows, ("exact", exact, np.zeros(len(exact)))]
+    x, kind, patch, change = _(CHANGE), _("kind"), _("patch"), _("change")
+    every = [*rows, (_("exact"), exact, np.zeros(len(exact)))]
     table = pd.DataFrame(
         [
-            (float(value), 2 * float(error), at, row, kind)
-            for row, (kind, values, errors) in enumerate(every)
+            (float(value), 2 * float(error), at, row, name)
+            for row, (name, values, errors) in enumerate(every)
             for at, (value, error) in enumerate(zip(values, errors, strict=True))
         ],
-        columns=[CHANGE, "error", "row", "estimate", "kind"],
+        columns=[x, "error", "row", "estimate", kind],
     )
-    exactly = table["kind"] == "exact"
-    kinds = [kind for kind, _, _ in every]
+    exactly = table["estimate"] == len(rows)
+    kinds = [name for name, *numbers in every]
     return marks.scatter(
         table.assign(
-            low=table[CHANGE] - table["error"],
-            high=table[CHANGE] + table["error"],
+            low=table[x] - table["error"],
+            high=table[x] + table["error"],
             row=table["row"] + (0.2 * (table["estimate"] - (len(rows) - 1) / 2)).where(~exactly, 0),
-            patch=[names[at] for at in table["row"]],
-            change=[
-                true_minus(f"{value:.4f} ± {error:.4f}" if error else f"exactly {value:.4f}")
-                for value, error in zip(table[CHANGE], table["error"], strict=True)
-            ],
+            **{
+                patch: [names[at] for at in table["row"]],
+                change: [
+                    true_minus(
+                        f"{value:.4f} ± {error:.4f}" if error else _("exactly {value:.4f}", value=value)
+                    )
+                    for value, error in zip(table[x], table["error"], strict=True)
+                ],
+            },
         ),
-        CHANGE,
+        x,
         "row",
-        kind="kind",
+        kind=kind,
         hues=dict(zip(kinds, [*theme.CATEGORICAL[1 : len(kinds)], theme.TEXT], strict=True)),
         shapes=["circle"] * len(rows) + [TICK],
         sizes=[60] * len(rows) + [460],
-        notes=["patch", "kind", "change"],
+        notes=[patch, kind, change],
         rows=names,
         spread=("low", "high"),
         overlay=marks.rules({"": 0}),
