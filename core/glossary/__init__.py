@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,8 +49,8 @@ def term(name: str) -> Term:
     return next(entry for entry in (*AXES, *METHODS) if entry.name == name)
 
 
-def mentioned_terms(text: str) -> tuple[Term, ...]:
-    """Return the measures and methods that a text mentions.
+def mentioned_terms(text: str, word: Callable[[Term], str] = lambda term: term.word) -> tuple[Term, ...]:
+    """Return the measures and methods that a text mentions; `word` is that of a term in the language of the text.
 
     >>> [term.word for term in mentioned_terms("JS divergence 0.2 bits; a surprisal of 3 bits. Both heads were zero-ablated.")]
     ['surprisal', 'Jensen-Shannon divergence', 'ablation']
@@ -58,7 +59,7 @@ def mentioned_terms(text: str) -> tuple[Term, ...]:
         term
         for term in METHODS
         if re.search(
-            rf"(?<![\w-]){re.escape(term.word)}\b" + (rf"|\b{term.other_words}" if term.other_words else ""),
+            rf"(?<![\w-]){re.escape(word(term))}\b" + (rf"|\b{term.other_words}" if term.other_words else ""),
             text,
             re.IGNORECASE,
         )

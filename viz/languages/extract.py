@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -37,6 +38,8 @@ OF_CORE = (
 """Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, sentences about edits, small tasks."""
 TABLES_OF_DATA = ("viz/course/shared/prompts.toml",)
 """Data with words that pages show, in its lines title, says and head."""
+GLOSSARY = "core/glossary/names.toml"
+"""The glossary: the words and sentences of its methods, and of the head, are shown as tooltips."""
 HABITS = ("HABIT_NAMES", "TESTS")
 """The tables of these names and tests."""
 DIVIDED = ("viz/course/", "viz/workspace/")
@@ -78,7 +81,16 @@ def messages(root: Path = ROOT) -> dict[str, Message]:
             message.plural = message.plural or plural
             if name not in message.files:
                 message.files.append(name)
+    for text in glossary_messages((root / GLOSSARY).read_text("utf-8")):
+        found.setdefault(text, Message()).files.append(GLOSSARY)
     return found
+
+
+def glossary_messages(source: str) -> list[str]:
+    """Return the words and sentences of the glossary that are tooltips."""
+    parts = tomllib.loads(source)
+    rows = [parts["axes"]["head"], *parts["methods"].values()]
+    return [text for _symbol, word, sentence, *_rest in rows for text in (word, sentence)]
 
 
 def part(name: str) -> str:

@@ -298,7 +298,7 @@ def preset_values(
     st.pills(
         _(label),
         list(examples),
-        format_func=literal,
+        format_func=lambda name: literal(_(name)),
         key=key,
         default=lit,
         on_change=_make_ready,

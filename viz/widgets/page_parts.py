@@ -278,10 +278,13 @@ def glossary_help(text: str, *terms: str) -> str | None:
     >>> glossary_help("The head looks at “car”.") is None
     True
     """
-    found = dict.fromkeys((*map(glossary.term, terms), *glossary.mentioned_terms(text)))
+    found = dict.fromkeys(
+        (*map(glossary.term, terms), *glossary.mentioned_terms(text, lambda term: _(term.word)))
+    )
     if not found or state.presenting():
         return None
-    return "\n\n".join(f"**{term.word[0].upper()}{term.word[1:]}**: {term.sentence}" for term in found)
+    entries = [(_(term.word), _(term.sentence)) for term in found]
+    return "\n\n".join(f"**{word[0].upper()}{word[1:]}**: {sentence}" for word, sentence in entries)
 
 
 def sources_fold(info: Page | ExhibitInfo, erratum: str | Callable[[], None] | None = None) -> None:

@@ -15,7 +15,7 @@ import core
 from core.checkpoints.manifest import read_manifest, shipped_folder
 from viz import limits
 from viz.labels import literal
-from viz.languages import ENGLISH, _, current
+from viz.languages import ENGLISH, _, current, mark
 from viz.number_text import megabytes
 from viz.platform import start
 from viz.shell import language, links
@@ -49,7 +49,11 @@ FONTS = (
     ("Inter", "The Inter Project Authors", "LICENSE-Inter.txt"),
     ("Source Serif 4", "Adobe and Google", "LICENSE-SourceSerif4.txt"),
     ("JetBrains Mono", "The JetBrains Mono Project Authors", "LICENSE-JetBrainsMono.txt"),
-    ("STIX Two Math, the symbols used here", "The STIX Fonts Project Authors", "LICENSE-STIXTwoMath.txt"),
+    (
+        mark("STIX Two Math, the symbols used here"),
+        "The STIX Fonts Project Authors",
+        "LICENSE-STIXTwoMath.txt",
+    ),
 )
 CITE = """@software{{attention_atlas,
   author  = {{{{Attention Atlas}}}},
@@ -141,12 +145,13 @@ def page() -> None:
         st.markdown(f"{literal(attribution)} :gray[{literal(', '.join(models))}]")
     st.header(_("What it is built with"), anchor=False)
     st.table(
-        pd.DataFrame(made.libraries, columns=[_("Library"), _("Version"), _("Licence")]).set_index(
-            _("Library")
-        )
+        pd.DataFrame(
+            [(*row[:2], row[2] or _("see package")) for row in made.libraries],
+            columns=[_("Library"), _("Version"), _("Licence")],
+        ).set_index(_("Library"))
     )
     licence = _("licence")
-    fonts = "; ".join(f"**{name}** ({who}, [{licence}](app/static/{file}))" for name, who, file in FONTS)
+    fonts = "; ".join(f"**{_(name)}** ({who}, [{licence}](app/static/{file}))" for name, who, file in FONTS)
     st.markdown(_("Fonts, all under the SIL Open Font License 1.1: {fonts}.", fonts=fonts))
 
 
@@ -175,7 +180,13 @@ def running() -> list[str]:
         else [_("Some models and pages are still being loaded; what you open is loaded first.")]
     )
     if profile := limits.profile():
-        lines.append(f"Its profile is {profile}: {', '.join(limits.profile_settings())}.")
+        lines.append(
+            _(
+                "Its profile is {profile}: {settings}.",
+                profile=profile,
+                settings=", ".join(limits.profile_settings()),
+            )
+        )
     if most := limits.file_limit():
         lines.append(
             _(
@@ -211,5 +222,5 @@ def _library(name: str) -> tuple[str, str, str]:
     return (
         name,
         metadata.version(name),
-        about.get("License-Expression") or ", ".join(marks) or stated or "see package",
+        about.get("License-Expression") or ", ".join(marks) or stated,
     )

@@ -14,6 +14,7 @@ import streamlit as st
 from viz import theme
 from viz.charts import thumbs
 from viz.labels import literal
+from viz.languages import _, ngettext
 from viz.shell import links, pages, progress
 from viz.shell.pages import Chapter, Entry, ExhibitInfo, Page
 from viz.widgets import engine_client, page_parts
@@ -56,7 +57,7 @@ def page() -> None:
 def _reference_pages() -> None:
     """Draw the links to the pages for readers of a paper or a script."""
     with st.container(border=True, key="course-beside"):
-        st.header("Beside the course", anchor=False)
+        st.header(_("Beside the course"), anchor=False)
         for entry in pages.workspace():
             if entry.info.menu == "course":  # type: ignore[union-attr]
                 page_parts.page_row(entry, entry.info.claim)
@@ -69,12 +70,20 @@ def _stays() -> None:
     answered, right = progress.score()
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="course-progress"):
         st.markdown(
-            f":gray[:small[{len(progress.opened_exhibits())} of {len(pages.exhibits())} exhibits opened, {right} of {answered} answers right. "
-            "This is kept in your browser only.]]",
+            _(
+                ":gray[:small[{opened} of {total} exhibits opened, {right} of {answered} answers right. This is kept in your browser only.]]",
+                opened=len(progress.opened_exhibits()),
+                total=len(pages.exhibits()),
+                right=right,
+                answered=answered,
+            ),
             width="content",
         )
         st.button(
-            "Forget my progress", type="tertiary", icon=":material/delete:", on_click=progress.forget_progress
+            _("Forget my progress"),
+            type="tertiary",
+            icon=":material/delete:",
+            on_click=progress.forget_progress,
         )
 
 
@@ -89,7 +98,7 @@ def _go_on(entry: Entry | None, picture: Picture) -> None:
         st.image(picture(entry.slug, _drawing(entry)), width=thumbs.WIDE, alt="")
         with st.container(width="stretch", gap="small"):
             st.markdown(
-                f":gray[{'Continue' if begun else 'Begin here'}]"
+                f":gray[{_('Continue') if begun else _('Begin here')}]"
                 + (f" :gray[{literal(step)}]" if begun and step else "")
             )
             at = progress.last_step(entry.slug)
@@ -116,7 +125,7 @@ def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> 
             for other in beside:
                 if other.draw:
                     drawing = picture(f"{chapter.number}-{other.slug}", other.draw)
-                    _tile(other.slug, other.title, "", drawing, **other.link)
+                    _tile(other.slug, _(other.title), "", drawing, **other.link)
         if quiet := [other for other in beside if not other.draw]:
             _also(quiet)
 
@@ -124,8 +133,9 @@ def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> 
 def _summary(entries: tuple[Entry, ...], opened: tuple[str, ...]) -> str:
     minutes = sum(entry.info.minutes for entry in entries if isinstance(entry.info, ExhibitInfo))
     visited = sum(entry.slug in opened for entry in entries)
-    count = "1 exhibit" if len(entries) == 1 else f"{len(entries)} exhibits"
-    return f"{count}, {minutes} min" + (f", {visited} visited" if visited else "")
+    count = ngettext("1 exhibit", "{n} exhibits", len(entries))
+    seen = ngettext(", {n} visited", ", {n} visited", visited) if visited else ""
+    return f"{count}, {minutes} min{seen}"
 
 
 def _minutes(entry: Entry, opened: bool) -> str:
@@ -146,9 +156,9 @@ def _image_address(svg: str) -> str:
 
 def _also(others: list[PageCard]) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
-        st.markdown(":gray[:small[Also in the workspace]]", width="content")
+        st.markdown(_(":gray[:small[Also in the workspace]]"), width="content")
         for other in others:
-            links.page_link(other.slug, literal(other.title), **other.link)
+            links.page_link(other.slug, literal(_(other.title)), **other.link)
 
 
 def _picture(submit: Callable[..., str], name: str, draw: Callable[[], str]) -> str:
@@ -189,4 +199,4 @@ def _step(entry: Entry) -> str:
     steps, at = entry.steps, progress.last_step(entry.slug)
     if not at.isdecimal() or not 0 < int(at) <= len(steps):
         return ""
-    return f"at step {at} of {len(steps)}, {steps[int(at) - 1]}"
+    return _("at step {n} of {total}, {name}", n=at, total=len(steps), name=steps[int(at) - 1])

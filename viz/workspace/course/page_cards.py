@@ -15,6 +15,7 @@ from core.run import Run
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.labels import shorten, visible
+from viz.languages import mark
 from viz.shell.pages import Chapter
 from viz.workspace.shared import head_ref, head_survey, model_run
 from viz.workspace.shared.tasks import CONTINUE, FILL, TRANSLATE
@@ -96,27 +97,27 @@ PAGES: Mapping[Chapter, tuple[PageCard, ...]] = {
     Chapter.WHY_ATTENTION: (
         PageCard(
             "look",
-            "A translator with attention",
+            mark("A translator with attention"),
             {"model": RECURRENT, "text": TRANSLATE.text},
             lambda: looking(RECURRENT),
         ),
     ),
     Chapter.LOOK_UP: (),
     Chapter.SELF_ATTENTION: (
-        PageCard("be_the_head", "Be the head", {}, past),
-        PageCard("what_if", "What if"),
-        PageCard("find", "Find heads"),
+        PageCard("be_the_head", mark("Be the head"), {}, past),
+        PageCard("what_if", mark("What if")),
+        PageCard("find", mark("Find heads")),
     ),
     Chapter.TRANSFORMER: (
-        PageCard("look", "Look", {"model": TRANSLATE.model, "text": TRANSLATE.text}, looking),
-        PageCard("compare", "Compare"),
-        PageCard("importance", "What matters"),
+        PageCard("look", mark("Look"), {"model": TRANSLATE.model, "text": TRANSLATE.text}, looking),
+        PageCard("compare", mark("Compare")),
+        PageCard("importance", mark("What matters")),
     ),
-    Chapter.BERT: (PageCard("look", "Fill a blank", {"model": FILL.model, "text": FILL.text}, blank),),
+    Chapter.BERT: (PageCard("look", mark("Fill a blank"), {"model": FILL.model, "text": FILL.text}, blank),),
     Chapter.GPT: (
-        PageCard("decode", "Decode", {"model": CONTINUE.model}, next_word),
-        PageCard("inside", "Inside"),
-        PageCard("growth", "While learning"),
+        PageCard("decode", mark("Decode"), {"model": CONTINUE.model}, next_word),
+        PageCard("inside", mark("Inside")),
+        PageCard("growth", mark("While learning")),
     ),
     Chapter.VISION: (),
 }

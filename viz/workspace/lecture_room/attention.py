@@ -10,6 +10,7 @@ from viz.classroom.ask import AnswerFormat, Question
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, fill, literal, query_and_key
+from viz.languages import _
 from viz.shell import errors, selection
 from viz.shell.room_bar import lecture
 from viz.widgets import engine_client, page_parts
@@ -25,22 +26,28 @@ _QUESTION = "room.attention"
 def form() -> Question | None:
     """Draw the sentence, the word that attends, and the button that asks; return the question once it is pressed."""
     sentence = st.text_input(
-        "The sentence", selection.current_selection().get("text") or TEXT, key="room.looks.text"
+        _("The sentence"), selection.current_selection().get("text") or TEXT, key="room.looks.text"
     )
     words = heads_beside.words_of(sentence)
     if len(words) < 2:
-        st.text("Type two words or more.")
+        st.text(_("Type two words or more."))
         return None
     places = range(len(words))
     first = next((place for place in places if words[place][1] == "it"), len(words) - 1)
-    at = st.selectbox("The word that attends (query)", places, first, lambda place: literal(words[place][1]))
-    if not st.button("Ask", type="primary", key="room.looks"):
+    at = st.selectbox(
+        _("The word that attends (query)"), places, first, lambda place: literal(words[place][1])
+    )
+    if not st.button(_("Ask"), type="primary", key="room.looks"):
         return None
     with errors.guard():
-        word, texts = words[at][1], tuple(word for _, word in words)
+        word, texts = words[at][1], tuple(word for _at, word in words)
         question = Question(
             KEY,
-            f"“{sentence}” Reading “{word}”: which word would you attend to? Touch it.",
+            _(
+                "“{sentence}” Reading “{word}”: which word would you attend to? Touch it.",
+                sentence=sentence,
+                word=word,
+            ),
             AnswerFormat("word", texts),
         )
         st.session_state[_QUESTION] = sentence, at
@@ -54,23 +61,23 @@ def show(question: Question) -> None:
     words = heads_beside.words_of(sentence)
     counts = np.array(question.form.tally(list(question.answers.values()))["counts"], dtype=float)
     if not counts.sum() or len(words) != len(counts):
-        st.text("Nobody has answered.")
+        st.text(_("Nobody has answered."))
         return
-    shares, begins = counts / counts.sum(), tuple(place for place, _ in words)
+    shares, begins = counts / counts.sum(), tuple(place for place, _word in words)
     heads = engine_client.submit(("room.heads", sentence), lambda: heads_beside.patterns(sentence), cost=30.0)
     found = heads_beside.ranked(shares, begins, at, heads)
     if not found:
-        st.text("None of the models was trained on sentences like this one. Ask with an English sentence.")
+        st.text(_("None of the models was trained on sentences like this one. Ask with an English sentence."))
         return
     near = found[:ROWS]
-    names = ["the room", *(one.name.replace(" of ", " ") for one in near)]
+    names = [_("the room"), *(one.name.replace(" of ", " ") for one in near)]
     origin.tell(text=sentence)
     heatmap(
         np.stack([shares, *(one.row for one in near)]),
         names,
-        distinct([word for _, word in words]),
+        distinct([word for _at, word in words]),
         key="room.looks.heads",
-        title=f"Reading “{words[at][1]}”",
+        title=_("Reading “{word}”", word=words[at][1]),
         axis=query_and_key(),
         numbers=True,
         margins=False,
@@ -79,17 +86,18 @@ def show(question: Question) -> None:
     page_parts.dataframe(
         pd.DataFrame(
             {
-                "row": range(1, len(near) + 1),
-                "head": [one.name for one in near],
-                "Jensen-Shannon divergence (bits, maximum 1)": [one.bits for one in near],
+                _("row"): range(1, len(near) + 1),
+                _("head"): [one.name for one in near],
+                _("Jensen-Shannon divergence (bits, maximum 1)"): [one.bits for one in near],
             }
         ),
         hide_index=True,
     )
     st.markdown(
         fill(
-            "Of {n} heads **{best}** is nearest: Jensen-Shannon divergence {least} bits (maximum 1). "
-            "The farthest, {last}, has {most}. Weights on tokens that a model adds to the text are left out.",
+            _(
+                "Of {n} heads **{best}** is nearest: Jensen-Shannon divergence {least} bits (maximum 1). The farthest, {last}, has {most}. Weights on tokens that a model adds to the text are left out."
+            ),
             n=len(found),
             best=best.name,
             least=f"{best.bits:.2f}",

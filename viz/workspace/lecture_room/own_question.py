@@ -12,6 +12,7 @@ from core.errors import InputError
 from viz.classroom import light_pages
 from viz.classroom.ask import AnswerFormat, Question
 from viz.classroom.room import Room
+from viz.languages import _, mark
 from viz.shell import notices, selection
 from viz.shell.lessons.plan import TOLERANCE
 from viz.shell.questions import form
@@ -20,11 +21,11 @@ from viz.shell.room_bar import lecture
 from viz.workspace.lecture_room import attention
 
 KINDS = {
-    "choice": "Options",
-    "number": "A number",
-    "word": "A word of a sentence",
-    "cell": "A query and a key",
-    "looks": "Where the room attends",
+    "choice": mark("Options"),
+    "number": mark("A number"),
+    "word": mark("A word of a sentence"),
+    "cell": mark("A query and a key"),
+    "looks": mark("Where the room attends"),
 }
 _PAGE: Path = light_pages.PAGE_FOLDER
 _sent_question = v2.component(
@@ -36,14 +37,17 @@ _sent_question = v2.component(
 )
 
 
-@st.dialog("Ask the room", width="medium")
 def dialog(room: Room) -> None:
-    """Draw the form; once it is sent, those who follow have the question above the picture that they see."""
+    """Open the form; once it is sent, those who follow have the question above the picture that they see."""
+    st.dialog(_("Ask the room"), width="medium")(_form)(room)
+
+
+def _form(room: Room) -> None:
     kind = st.segmented_control(
-        "Answered by",
+        _("Answered by"),
         list(KINDS),
         default="choice",
-        format_func=KINDS.__getitem__,
+        format_func=lambda kind: _(KINDS[kind]),
         required=True,
         key="room.kind",
     )
@@ -70,9 +74,9 @@ def _number(made: Number) -> Question:
 
 def _on_words(kind: str) -> Question | None:
     """Draw the form of a question that is answered in the words of a sentence."""
-    words = st.text_input("Your question", max_chars=LONGEST_WORDS, key="room.words")
+    words = st.text_input(_("Your question"), max_chars=LONGEST_WORDS, key="room.words")
     sentence = st.text_input(
-        "The sentence", selection.current_selection().get("text", ""), key="room.sentence"
+        _("The sentence"), selection.current_selection().get("text", ""), key="room.sentence"
     )
     answered = AnswerFormat("word" if kind == "word" else "cell", tuple(sentence.split()))
     return _sent(lambda: Question(lecture.OWN, words.strip(), answered))
@@ -80,7 +84,7 @@ def _on_words(kind: str) -> Question | None:
 
 def _sent(make: Callable[[], Question]) -> Question | None:
     """Draw the button that asks, with the error below it; the typed text stays."""
-    if not st.button("Ask", type="primary", key="room.ask"):
+    if not st.button(_("Ask"), type="primary", key="room.ask"):
         return None
     try:
         return make()
@@ -98,5 +102,5 @@ def show(room: Room) -> None:
         _sent_question(key="room.asked", data=asked.public_state())
         if asked.revealed and asked.key == attention.KEY:
             attention.show(asked)
-        name = "Close the question" if asked.revealed else "Take it back"
+        name = _("Close the question") if asked.revealed else _("Take it back")
         st.button(name, key="room.close", on_click=room.set_question, args=(None,))

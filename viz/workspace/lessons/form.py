@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.errors import InputError
 from viz.labels import formulas, literal
+from viz.languages import _, mark, ngettext
 from viz.number_text import in_minutes
 from viz.shell import notices, state
 from viz.shell.lessons import plan, session, views
@@ -20,12 +21,12 @@ from viz.shell.questions.question import Choice, Number
 from viz.widgets import quiz
 
 KINDS = {
-    "none": "None",
-    "page": "The one on the page",
-    "choice": "My own: a choice",
-    "number": "My own: a number",
+    "none": mark("None"),
+    "page": mark("The one on the page"),
+    "choice": mark("My own: a choice"),
+    "number": mark("My own: a number"),
 }
-OF_PAGE = "The page asks its own question, if it has one; in a lecture room the class answers it."
+OF_PAGE = mark("The page asks its own question, if it has one; in a lecture room the class answers it.")
 _OPENED = "atlas.lesson.form"
 _FORM_ON_SCREEN = "atlas.lesson.form.shown"
 
@@ -51,19 +52,30 @@ def add_view(entry: Entry) -> None:
         return
     lesson = session.collected_lesson()
     with st.container(key="atlas-added", horizontal=True, vertical_alignment="center"):
-        st.text(f"Added to “{lesson.title}”: {lesson.stops[-1].name}. {_extent(lesson)}.", width="content")
+        st.text(
+            _(
+                "Added to “{lesson}”: {stop}. {extent}.",
+                lesson=lesson.title,
+                stop=lesson.stops[-1].name,
+                extent=_extent(lesson),
+            ),
+            width="content",
+        )
         if [name for name in state.unlinkable_names() if name not in views.PRESENTATION_PARAMS]:
             st.text(
-                f"The text has more than {state.LONGEST:,} characters and is not saved: the stop opens with the page's own text."
+                _(
+                    "The text has more than {most:,} characters and is not saved: the stop opens with the page's own text.",
+                    most=state.LONGEST,
+                )
             )
-        st.button("Change", key="lesson.added.change", on_click=session.request_changing)
+        st.button(_("Change"), key="lesson.added.change", on_click=session.request_changing)
 
 
 def change_stop(position: int) -> None:
     """Open the dialogue for a stop of the collected lesson."""
     lesson = session.collected_lesson()
     _open(
-        "Change the stop",
+        _("Change the stop"),
         lesson.stops[position],
         lambda stop: session.replace_lesson(lesson.with_stop(stop, position)),
     )
@@ -75,9 +87,9 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None]) -> None:
 
     @st.dialog(title)
     def dialogue() -> None:
-        name = st.text_input("Name", stop.name, max_chars=plan.LONGEST_NAME, key=f"{key}.name")
+        name = st.text_input(_("Name"), stop.name, max_chars=plan.LONGEST_NAME, key=f"{key}.name")
         minutes = st.number_input(
-            "Minutes",
+            _("Minutes"),
             plan.LEAST_MINUTES,
             plan.MOST_MINUTES,
             stop.minutes,
@@ -85,17 +97,17 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None]) -> None:
             format="%g",
             key=f"{key}.minutes",
         )
-        optional = st.checkbox("May be skipped when time is short", stop.optional, key=f"{key}.optional")
+        optional = st.checkbox(_("May be skipped when time is short"), stop.optional, key=f"{key}.optional")
         note = st.text_area(
-            "Note for the lecturer",
+            _("Note for the lecturer"),
             stop.note,
             height=130,
             max_chars=plan.LONGEST_NOTE,
-            placeholder="What to say and point at. The class does not see it.",
+            placeholder=_("What to say and point at. The class does not see it."),
             key=f"{key}.note",
         )
         question = _question(key, stop)
-        if st.button("Keep", type="primary", key=f"{key}.done"):
+        if st.button(_("Keep"), type="primary", key=f"{key}.done"):
             try:
                 asked = question()
                 made = dataclasses.replace(
@@ -112,7 +124,9 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None]) -> None:
                 return
             done(made)
             lesson = session.collected_lesson()
-            st.session_state[_FORM_ON_SCREEN] = f"“{lesson.title}” has {_extent(lesson)}."
+            st.session_state[_FORM_ON_SCREEN] = _(
+                "“{lesson}” has {extent}.", lesson=lesson.title, extent=_extent(lesson)
+            )
             st.rerun()
 
     dialogue()
@@ -120,7 +134,7 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None]) -> None:
 
 def _extent(lesson: Plan) -> str:
     """Return how long a lesson is."""
-    many = "1 stop" if len(lesson.stops) == 1 else f"{len(lesson.stops)} stops"
+    many = ngettext("1 stop", "{n} stops", len(lesson.stops))
     return f"{many}, {in_minutes(lesson.minutes)}"
 
 
@@ -135,10 +149,10 @@ def _question(key: str, stop: Stop) -> Callable[[], Ask]:
     now = stop.question
     kinds: dict[type, str] = {Choice: "choice", Number: "number", str: "page"}
     kind = st.segmented_control(
-        "Question",
+        _("Question"),
         list(KINDS),
         default=kinds.get(type(now), "none"),
-        format_func=KINDS.__getitem__,
+        format_func=lambda kind: _(KINDS[kind]),
         required=True,
         key=f"{key}.kind",
     )
@@ -147,5 +161,5 @@ def _question(key: str, stop: Stop) -> Callable[[], Ask]:
     if kind == "number":
         return own.number(key, now if isinstance(now, Number) else None, poll=False)
     if kind == "page":
-        st.caption(formulas(stop.asks) if stop.asks else OF_PAGE)
+        st.caption(formulas(stop.asks) if stop.asks else _(OF_PAGE))
     return lambda: plan.OF_THE_PAGE if kind == "page" else None

@@ -15,7 +15,7 @@ from core.errors import InputError
 from viz.course.sheets.kinds import exercise_kinds_of_page
 from viz.export import paper, record, site
 from viz.labels import SHEET, formulas, literal
-from viz.languages import _
+from viz.languages import _, current, mark, ngettext
 from viz.number_text import MEGA, in_minutes, megabytes
 from viz.shell import answers, errors, links, notices, state
 from viz.shell.lessons import plan, session, toml_format, views, workshop
@@ -38,21 +38,18 @@ READY = (
     "school_class",
     "attention_in_90_minutes",
 )
-HOW = (
-    "In a lesson, Page down and Page up (the keys of a presenter's remote) go from stop to stop, on every page and in Present. "
-    "*Notes* shows what to say, the clock and what comes next, and opens in a second window. With a lecture room open, that window is *Control*, and the room answers the questions."
+HOW = mark(
+    "In a lesson, Page down and Page up (the keys of a presenter's remote) go from stop to stop, on every page and in Present. *Notes* shows what to say, the clock and what comes next, and opens in a second window. With a lecture room open, that window is *Control*, and the room answers the questions."
 )
 PUBLISH = (
     "The lesson as pages without a server: live pictures and judged questions, from a stick, a website or a learning platform. "
     "Answers are not on screen before the guess, but they are in the file."
 )
-PRINT = (
-    "Each page opens in any browser, without the network, and prints on A4 or is saved as PDF there. "
-    "The handout for students holds no answer and no note, and its file holds none; the slides show each answer after its question."
+PRINT = mark(
+    "Each page opens in any browser, without the network, and prints on A4 or is saved as PDF there. The handout for students holds no answer and no note, and its file holds none; the slides show each answer after its question."
 )
-COLLECT = (
-    "No view is collected yet. Open any page, set it up as the class should see it, and press *Add to a lesson* beside its title; "
-    "or start with one of the lessons above. It stays in this browser; save it as a file to keep it or to give it to others."
+COLLECT = mark(
+    "No view is collected yet. Open any page, set it up as the class should see it, and press *Add to a lesson* beside its title; or start with one of the lessons above. It stays in this browser; save it as a file to keep it or to give it to others."
 )
 
 
@@ -62,8 +59,13 @@ class Params:
 
 
 def compute(_: Params = Params()) -> tuple[Plan, ...]:
-    """Return the lessons that ship."""
-    return tuple(_read(Path(__file__).with_name("ready") / f"{name}.toml") for name in READY)
+    """Return the lessons that ship, in the visitor's language where they are written in it."""
+    folder = Path(__file__).with_name("ready")
+    own = (folder / f"{name}.{current().code}.toml" for name in READY)
+    return tuple(
+        _read(file if file.exists() else folder / f"{name}.toml")
+        for name, file in zip(READY, own, strict=True)
+    )
 
 
 @functools.cache
@@ -80,18 +82,18 @@ def page() -> None:
     if state.peek(workshop.LESSON):
         _workshop()
         return
-    st.markdown(HOW)
-    st.header("Ready to teach", anchor=False)
+    st.markdown(_(HOW))
+    st.header(_("Ready to teach"), anchor=False)
     for number, lesson in enumerate(compute()):
         _card(lesson, f"ready-{number}")
-    st.header("Your lesson", anchor=False)
+    st.header(_("Your lesson"), anchor=False)
     if session.collected_lesson().stops:
         _collected(session.collected_lesson())
     else:
-        st.markdown(COLLECT)
+        st.markdown(_(COLLECT))
     if (before := session.previous_lesson()) and before != session.collected_lesson():
         st.button(
-            "Take the last change back",
+            _("Take the last change back"),
             icon=":material/undo:",
             on_click=session.undo,
             key="lessons.undo",
@@ -140,23 +142,23 @@ def _workshop_link(lesson: Plan, key: str) -> None:
 
 def _end(lesson: Plan) -> None:
     """Draw the end of a lesson: its views, the exercises, the answers given."""
-    st.header(literal(f"The end of “{lesson.title}”"), anchor=False)
+    st.header(literal(_("The end of “{lesson}”", lesson=lesson.title)), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         _sheet(lesson)
-        links.page_link("course", "Open the course", icon=":material/school:")
-        st.button("All lessons", key="lessons.all", on_click=_leave_the_end)
+        links.page_link("course", _("Open the course"), icon=":material/school:")
+        st.button(_("All lessons"), key="lessons.all", on_click=_leave_the_end)
     left, right = st.columns(2, gap="large")
     with left:
-        st.subheader("What was shown", anchor=False)
+        st.subheader(_("What was shown"), anchor=False)
         for at, stop in enumerate(lesson.stops):
             view = views.parse_view(stop.view)
             links.page_link(view.entry.slug, f"{at + 1}. {literal(stop.name)}", **view.query)
     with right:
-        st.subheader("Answers given", anchor=False)
+        st.subheader(_("Answers given"), anchor=False)
         if not answers.given_answers():
-            st.markdown("No question was answered.")
+            st.markdown(_("No question was answered."))
         for question, (guess, correct) in answers.given_answers().items():
-            st.text(f"{question}\n{guess}: {'right' if correct else 'not right'}")
+            st.text(f"{question}\n{guess}: {_('right') if correct else _('not right')}")
 
 
 def _leave_the_end() -> None:
@@ -173,29 +175,31 @@ def _card(lesson: Plan, key: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             _begin(lesson, key)
             st.button(
-                "Make it yours",
+                _("Make it yours"),
                 key=f"lessons.take.{key}",
                 on_click=session.replace_lesson,
                 args=(lesson,),
-                help="It takes the place of your lesson, and you change it as you like.",
+                help=_("It takes the place of your lesson, and you change it as you like."),
             )
             _sheet(lesson)
             _print(lesson, key)
             _publish(lesson, key)
             st.markdown(f":gray[{_many(lesson)}]", width="content")
-        with st.expander("The stops", key=f"lessons.stops.{key}", on_change="rerun") as stops:
+        with st.expander(_("The stops"), key=f"lessons.stops.{key}", on_change="rerun") as stops:
             for at, stop in enumerate(lesson.stops if stops.open else ()):
                 _line(lesson, at, stop)
 
 
 def _many(lesson: Plan) -> str:
-    count = "1 stop" if len(lesson.stops) == 1 else f"{len(lesson.stops)} stops"
+    count = ngettext("1 stop", "{n} stops", len(lesson.stops))
     return f"{count}, {in_minutes(lesson.minutes)}"
 
 
 def _begin(lesson: Plan, key: str) -> None:
-    st.button("Start", type="primary", key=f"lessons.begin.{key}", on_click=session.present, args=(lesson,))
-    st.button("Start presenting", key=f"lessons.present.{key}", on_click=_begin_in_present, args=(lesson,))
+    st.button(
+        _("Start"), type="primary", key=f"lessons.begin.{key}", on_click=session.present, args=(lesson,)
+    )
+    st.button(_("Start presenting"), key=f"lessons.present.{key}", on_click=_begin_in_present, args=(lesson,))
 
 
 def _begin_in_present(lesson: Plan) -> None:
@@ -210,13 +214,21 @@ def _line(lesson: Plan, position: int, stop: Stop) -> None:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             links.page_link(view.entry.slug, f"**{position + 1}. {literal(stop.name)}**", **view.query)
             st.markdown(
-                f":gray[:small[minute {lesson.start_minute(position):g}, {in_minutes(stop.minutes)}]]",
+                _(
+                    ":gray[:small[minute {start:g}, {length}]]",
+                    start=lesson.start_minute(position),
+                    length=in_minutes(stop.minutes),
+                ),
                 width="content",
             )
         if stop.note:
             st.text(stop.note)
         if stop.question:
-            st.caption(f"Question: {formulas(stop.words) if stop.words else 'the one on the page'}")
+            st.caption(
+                _("Question: {question}", question=formulas(stop.words))
+                if stop.words
+                else _("Question: the one on the page")
+            )
 
 
 def _sheet(lesson: Plan) -> None:
@@ -225,7 +237,7 @@ def _sheet(lesson: Plan) -> None:
     if kinds := dict.fromkeys(kind for slug in slugs for kind in exercise_kinds_of_page(slug)):
         links.page_link(
             "homework",
-            "Exercises to print",
+            _("Exercises to print"),
             icon=":material/print:",
             **{"homework.group": SHEET, "homework.kinds": ",".join(kinds)},
         )
@@ -233,16 +245,16 @@ def _sheet(lesson: Plan) -> None:
 
 def _print(lesson: Plan, key: str) -> None:
     """Draw the way to the lesson on paper: its stops are recorded first, then each page can be saved."""
-    with st.popover("Slides and handout", icon=":material/description:", key=f"lessons.print.{key}"):
-        st.markdown(PRINT)
-        if st.button("Record the stops", key=f"lessons.paper.{key}", type="primary"):
+    with st.popover(_("Slides and handout"), icon=":material/description:", key=f"lessons.print.{key}"):
+        st.markdown(_(PRINT))
+        if st.button(_("Record the stops"), key=f"lessons.paper.{key}", type="primary"):
             made = _recorded(lesson, notes=True)
             st.session_state[_PRINTED] = lesson, made.missing, paper.pages(made)
         known = st.session_state.get(_PRINTED)
         if not known or known[0] != lesson:
             return
         for name, page in known[2].items():
-            title = paper.PAGES[name].title if name in paper.PAGES else "Exit ticket"
+            title = _(paper.PAGES[name].title) if name in paper.PAGES else _("Exit ticket")
             _save(f"lessons.save.{name}.{key}", title, page, f"{_file_name(lesson.title)}-{name}.html")
         _name_missing(known[1])
 
@@ -250,11 +262,11 @@ def _print(lesson: Plan, key: str) -> None:
 def _recorded(lesson: Plan, *, notes: bool) -> record.Recording:
     """Record a lesson while a bar tells how far it is."""
     with st.empty():
-        bar = st.progress(0.0, "Recording")
+        bar = st.progress(0.0, _("Recording"))
         made = record.record(
             lesson,
             notes=notes,
-            report=lambda share, name: bar.progress(share, literal(f"Recording “{name}”")),
+            report=lambda share, name: bar.progress(share, literal(_("Recording “{name}”", name=name))),
         )
         st.empty()
     return made
@@ -275,7 +287,7 @@ def _save(key: str, label: str, data: bytes, file: str, mime: str = "text/html")
 
 def _name_missing(missing: tuple[str, ...]) -> None:
     if missing:
-        st.text(f"Without a picture, since only the full app draws it: {', '.join(missing)}")
+        st.text(_("Without a picture, since only the full app draws it: {stops}", stops=", ".join(missing)))
 
 
 def _publish(lesson: Plan, key: str) -> None:
@@ -320,10 +332,10 @@ def _save_published(
 def _collected(lesson: Plan) -> None:
     """Draw the collected lesson, with its controls."""
     title = st.text_input(
-        "Title", lesson.title, max_chars=plan.LONGEST_NAME, key=f"lessons.title.{session.revision()}"
+        _("Title"), lesson.title, max_chars=plan.LONGEST_NAME, key=f"lessons.title.{session.revision()}"
     )
     about = st.text_input(
-        "About", lesson.about, max_chars=plan.LONGEST_NOTE, key=f"lessons.about.{session.revision()}"
+        _("About"), lesson.about, max_chars=plan.LONGEST_NOTE, key=f"lessons.about.{session.revision()}"
     )
     if (title.strip(), about.strip()) != (lesson.title, lesson.about) and title.strip():
         session.replace_lesson(dataclasses.replace(lesson, title=title.strip(), about=about.strip()))
@@ -331,7 +343,7 @@ def _collected(lesson: Plan) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         _begin(lesson, "own")
         st.download_button(
-            "Save as a file",
+            _("Save as a file"),
             toml_format.dumps(lesson),
             f"{_file_name(lesson.title)}.toml",
             "application/toml",
@@ -343,7 +355,7 @@ def _collected(lesson: Plan) -> None:
         _print(lesson, "own")
         _publish(lesson, "own")
         st.button(
-            "Discard lesson",
+            _("Discard lesson"),
             key="lessons.anew",
             on_click=session.replace_lesson,
             args=(Plan(_(session.DEFAULT_TITLE)),),
@@ -354,24 +366,25 @@ def _collected(lesson: Plan) -> None:
         with st.container(border=True, key=f"lessons-stop-{at}"):
             _line(lesson, at, stop)
             with st.container(horizontal=True, gap="small"):
-                _act("Up", "arrow_upward", at, lesson.with_stop_moved(at, -1), off=at == 0)
+                _act("up", _("Up"), "arrow_upward", at, lesson.with_stop_moved(at, -1), off=at == 0)
                 _act(
-                    "Down",
+                    "down",
+                    _("Down"),
                     "arrow_downward",
                     at,
                     lesson.with_stop_moved(at, 1),
                     off=at + 1 == len(lesson.stops),
                 )
-                _act("Remove", "delete", at, lesson.without_stop(at))
-                if st.button("Change", icon=":material/edit:", key=f"lessons.change.{at}"):
+                _act("remove", _("Remove"), "delete", at, lesson.without_stop(at))
+                if st.button(_("Change"), icon=":material/edit:", key=f"lessons.change.{at}"):
                     form.change_stop(at)
 
 
-def _act(name: str, icon: str, position: int, after: Plan, *, off: bool = False) -> None:
+def _act(name: str, label: str, icon: str, position: int, after: Plan, *, off: bool = False) -> None:
     st.button(
-        name,
+        label,
         icon=f":material/{icon}:",
-        key=f"lessons.{name.lower()}.{position}",
+        key=f"lessons.{name}.{position}",
         on_click=session.replace_lesson,
         args=(after,),
         disabled=off,
@@ -390,9 +403,11 @@ def _file_name(title: str) -> str:
 
 def _file() -> None:
     """Draw the box for a lesson that somebody saved: read, judged, and shown as a card."""
-    st.header("Open a file", anchor=False)
+    st.header(_("Open a file"), anchor=False)
     given = st.file_uploader(
-        f"A lesson in TOML, {toml_format.MOST_BYTES:,} bytes at most", type=["toml"], key="lessons.file"
+        _("A lesson in TOML, {most:,} bytes at most", most=toml_format.MOST_BYTES),
+        type=["toml"],
+        key="lessons.file",
     )
     if given is None:
         return

@@ -11,6 +11,7 @@ from core.tools.card_heads import habits, linked
 from core.tools.card_sections import NAMES, column_notes
 from core.tools.card_template import remove_places
 from viz.charts import marks
+from viz.languages import _
 from viz.widgets import page_parts
 from viz.workspace.shared.card_text import card_text
 
@@ -20,7 +21,7 @@ def draw(
 ) -> None:
     """Draw a card: our own ones are Markdown, their curve and heads drawn here; a foreign one is shown as the text it is."""
     if not shipped:
-        st.code(card_text(card) or "This folder has no card.", language=None, wrap_lines=True)
+        st.code(card_text(card) or _("This folder has no card."), language=None, wrap_lines=True)
         return
     st.markdown(remove_places(card, "curve", "heads"))
     if training:
@@ -32,26 +33,31 @@ def draw(
 def _training(name: str, training: Training) -> None:
     lines = {words: points for measure, words in NAMES.items() if (points := training.curve(measure))}
     if lines:
-        st.markdown("**The training, step by step**")
+        st.markdown(_("**The training, step by step**"))
         page_parts.show(
             marks.lines(pd.DataFrame({words: dict(points) for words, points in lines.items()})),
             f"models.{name}.training",
-            "The training, step by step: "
-            + "; ".join(f"{words} {points[-1][1]:.2f} at the end" for words, points in lines.items()),
+            _(
+                "The training, step by step: {measures}",
+                measures="; ".join(
+                    _("{measure} {value:.2f} at the end", measure=words, value=points[-1][1])
+                    for words, points in lines.items()
+                ),
+            ),
         )
 
 
 def _heads(heads: HeadMeasures) -> None:
-    st.markdown("**Its heads, beside those of an untrained copy**")
+    st.markdown(_("**Its heads, beside those of an untrained copy**"))
     for rows, what, control in (
-        (habits(heads), "looks at", "shuffled"),
-        (linked(heads), "should find", "other words"),
+        (habits(heads), _("looks at"), _("shuffled")),
+        (linked(heads), _("should find"), _("other words")),
     ):
         if rows:
-            columns = ["attention", what, "head", "score", control, "untrained", "its best"]
+            columns = [_("attention"), what, _("head"), _("score"), control, _("untrained"), _("its best")]
             st.table(
                 pd.DataFrame(
                     [(row.attention, row.words, row.name, *row.numbers) for row in rows], columns=columns
-                ).set_index("attention")
+                ).set_index(columns[0])
             )
     st.caption(column_notes(heads))

@@ -21,6 +21,7 @@ from core.tools.card_sections import part_sentences
 from viz.charts import marks
 from viz.instruments.kit import origin
 from viz.labels import literal
+from viz.languages import _, mark
 from viz.memo import remembered
 from viz.number_text import MEGA, megabytes
 from viz.shell import links, notices, state
@@ -61,8 +62,8 @@ class ModelCard:
     group: str = ""
 
 
-DECODERS, ENCODERS, BOTH = "Decoder (GPT)", "Encoder (BERT)", "Encoder and decoder"
-READERS, SENSES, TOYS = "Words and documents", "Pictures and sound", "Toys of one exhibit"
+DECODERS, ENCODERS, BOTH = mark("Decoder (GPT)"), mark("Encoder (BERT)"), mark("Encoder and decoder")
+READERS, SENSES, TOYS = mark("Words and documents"), mark("Pictures and sound"), mark("Toys of one exhibit")
 GROUPS = (DECODERS, ENCODERS, BOTH, READERS, SENSES, TOYS)
 MEASURES = {name: measure for name, measure in KNOWN.items() if measure.telling}
 """The measures that are drawn; all stand in the card."""
@@ -82,14 +83,16 @@ def page() -> None:
     found = compute()
     if not found:
         notices.box(
-            "No model is here.",
-            "The shipped models are folders in assets/models.",
-            "Fetch the whole repository again, then restart.",
+            _("No model is here."),
+            _("The shipped models are folders in assets/models."),
+            _("Fetch the whole repository again, then restart."),
         )
     for model in found:
         if model.problem:
             notices.box(
-                f"{model.name} is not served.", model.problem, "The rest of the atlas works without it."
+                _("{model} is not served.", model=model.name),
+                model.problem,
+                _("The rest of the atlas works without it."),
             )
     fine = {model.name: model for model in found if not model.problem}
     if not fine:
@@ -98,8 +101,8 @@ def page() -> None:
     _compared([*fine.values()])
     page_parts.table_fold(
         lambda: (
-            pd.DataFrame([{"model": model.name} | dict(model.facts) for model in fine.values()])
-            .set_index("model")
+            pd.DataFrame([{_("model"): model.name} | dict(model.facts) for model in fine.values()])
+            .set_index(_("model"))
             .fillna("")
         ),
         "models",
@@ -114,10 +117,12 @@ def _choose(fine: Mapping[str, ModelCard]) -> str:
     default = looked_at if looked_at in fine else next(iter(groups.values()))[0]
     group = groups[fine[state.read(IN_VIEW, default, state.one_of([*fine], default))].group]
     first = {name: {IN_VIEW: names[0]} for name, names in groups.items()}
-    controls.preset_values(first, "models.group", {IN_VIEW: group[0]}, "Family of models")
+    controls.preset_values(first, "models.group", {IN_VIEW: group[0]}, _("Family of models"))
     if len(group) == 1:
         return group[0]
-    return controls.segmented("Model", group, IN_VIEW, default if default in group else group[0], quiet=True)
+    return controls.segmented(
+        _("Model"), group, IN_VIEW, default if default in group else group[0], quiet=True
+    )
 
 
 def _group(name: str, family: str) -> str:
@@ -142,12 +147,16 @@ def _card(model: ModelCard) -> None:
         _scores(model)
         if model.terms:
             st.markdown(
-                f"{literal(model.terms.attribution)}  \n:gray[Licence: {literal(model.terms.licence)}.]"
+                _(
+                    "{attribution}  \n:gray[Licence: {licence}.]",
+                    attribution=literal(model.terms.attribution),
+                    licence=literal(model.terms.licence),
+                )
             )
         if model.looks:
-            links.page_link("look", "Open in Look", icon=":material/visibility:", model=model.name)
+            links.page_link("look", _("Open in Look"), icon=":material/visibility:", model=model.name)
         with page_parts.fold(
-            "The card: data, training, evidence, weaknesses", f"models.{model.name}"
+            _("The card: data, training, evidence, weaknesses"), f"models.{model.name}"
         ) as fold:
             if fold.open:
                 models_card.draw(
@@ -163,7 +172,11 @@ def _scores(model: ModelCard) -> None:
             if len(rows) == 1:
                 continue  # nothing to compare with: it stands in the card
             best = sorted(rows, key=lambda score: score.value, reverse=how.more)
-            st.caption(f"{how.words} on {literal(split)}: {'higher' if how.more else 'lower'} is better")
+            st.caption(
+                _("{measure} on {split}: higher is better", measure=how.words, split=literal(split))
+                if how.more
+                else _("{measure} on {split}: lower is better", measure=how.words, split=literal(split))
+            )
             page_parts.show(
                 marks.bars(
                     pd.Series({score.subject: score.value for score in best}),
@@ -171,25 +184,29 @@ def _scores(model: ModelCard) -> None:
                     highlighted=[model.name],
                 ),
                 f"models.{model.name}.{measure}.{split}",
-                f"{how.words} on {split}: "
-                + "; ".join(f"{score.subject} {how.number.format(score.value)}" for score in best),
+                _(
+                    "{measure} on {split}: {values}",
+                    measure=how.words,
+                    split=split,
+                    values="; ".join(f"{score.subject} {how.number.format(score.value)}" for score in best),
+                ),
             )
     for split in dict.fromkeys(score.split for score in model.scores):
         for said in part_sentences(model.scores, split, model.name):
-            st.caption(f"On {literal(split)}, {said}")
+            st.caption(_("On {split}, {sentence}", split=literal(split), sentence=said))
 
 
 def _compared(fine: Sequence[ModelCard]) -> None:
     """Draw two models side by side: their facts, and the measures that both were given."""
     if len(fine) < 2:
         return
-    with page_parts.fold("Compare two models", "models.compare") as fold:
+    with page_parts.fold(_("Compare two models"), "models.compare") as fold:
         if not fold.open:
             return
         names = [model.name for model in fine]
         with st.container(horizontal=True):
-            first = controls.select("One", names, "models.first", names[0])
-            second = controls.select("The other", names, "models.second", names[1])
+            first = controls.select(_("One"), names, "models.first", names[0])
+            second = controls.select(_("The other"), names, "models.second", names[1])
         sides = [next(model for model in fine if model.name == name) for name in (first, second)]
         columns = {side.name: dict(side.facts) | _measured(side) for side in sides}
         order = dict.fromkeys(name for column in columns.values() for name in column)
@@ -216,7 +233,7 @@ def _card_of(listing: Listing, terms: Shipped | None) -> ModelCard:
         return remembered(listing, ("models.card", terms is None), lambda: _opened(listing.name, terms))
     except Exception:  # noqa: BLE001 - the engine has logged it and says in its listing what is wrong
         now = next(each for each in core.serving.engine.default().models() if each.name == listing.name)
-        return ModelCard(listing.name, now.problem or "Its files could not be read.", terms=terms)
+        return ModelCard(listing.name, now.problem or _("Its files could not be read."), terms=terms)
 
 
 def _opened(name: str, terms: Shipped | None) -> ModelCard:
@@ -239,19 +256,19 @@ def _opened(name: str, terms: Shipped | None) -> ModelCard:
 
 def _facts(model: Any, terms: Shipped | None) -> tuple[tuple[str, str], ...]:
     config = model.config
-    facts = [("Family", literal(str(model.family)))]
+    facts = [(_("Family"), literal(str(model.family)))]
     if config.n_layers:
         own = getattr(config, "n_decoder_layers", 0) if model.spec.has_source else 0
         facts += [
-            ("Layers", f"{config.n_layers} and {own}" if own else f"{config.n_layers}"),
-            ("Heads", f"{config.n_heads}"),
+            (_("Layers"), _("{n} and {more}", n=config.n_layers, more=own) if own else f"{config.n_layers}"),
+            (_("Heads"), f"{config.n_heads}"),
         ]
     facts += [
-        ("Width", f"{config.d_model}"),
-        ("Vocabulary", f"{config.n_vocab:,}"),
-        ("Context", f"{config.n_ctx:,} tokens"),
-        ("Parameters", f"{model.n_parameters:,}"),
+        (_("Width"), f"{config.d_model}"),
+        (_("Vocabulary"), _("{n:,}", n=config.n_vocab)),
+        (_("Context"), _("{n:,} tokens", n=config.n_ctx)),
+        (_("Parameters"), _("{n:,}", n=model.n_parameters)),
     ]
     if terms:
-        facts.append(("On disk", megabytes(sum(file.bytes for file in terms.files.values()), 1, MEGA)))
+        facts.append((_("On disk"), megabytes(sum(file.bytes for file in terms.files.values()), 1, MEGA)))
     return tuple(facts)

@@ -11,6 +11,7 @@ from viz import theme
 from viz.charts import marks
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
+from viz.languages import _
 
 ROW, AROUND = 26, 110
 """Pixels of a layer, and what the axes and the key need around them."""
@@ -31,7 +32,7 @@ def habits(cells: Sequence[tuple[int, int, str, float]], words: Sequence[str]) -
     hues = {
         word: theme.CATEGORICAL[at % len(theme.CATEGORICAL)] for at, word in enumerate(words) if word in here
     }
-    return _table(cells, "word", hues=hues, key="what it does")
+    return _table(cells, "word", hues=hues, key=_("what it does"))
 
 
 @draw_once
@@ -41,7 +42,7 @@ def distance_cells(cells: Sequence[tuple[int, int, str, float]]) -> vega.Layers:
     >>> distance_cells([(0, 0, "L0.H0", 0.5)]).to_dict()["layer"][0]["encoding"]["color"]["field"]
     'value'
     """
-    return _table(cells, "score", key="bits apart, mean over all rows")
+    return _table(cells, "score", key=_("bits apart, mean over all rows"))
 
 
 def _table(cells: Sequence[tuple[int, int, str, float]], values: str, **more: Any) -> vega.Layers:
@@ -52,8 +53,8 @@ def _table(cells: Sequence[tuple[int, int, str, float]], values: str, **more: An
     return marks.cells(
         pd.DataFrame(grid[values]),
         grid["label"].to_numpy().ravel().tolist() if grid[values].shape[1] <= LETTERS else None,
-        x="head",
-        y="layer",
+        x=_("head"),
+        y=_("layer"),
         notes=grid["note"].to_numpy().ravel().tolist(),
         clickable=True,
         height=ROW * len(grid) + AROUND,

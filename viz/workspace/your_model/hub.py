@@ -9,6 +9,7 @@ from core.checkpoints.hub import Offer
 from core.errors import InputError
 from core.jobs.fetching import FETCHER, Fetching
 from viz.labels import literal
+from viz.languages import _
 from viz.shell import errors, notices
 from viz.widgets import controls, page_parts
 from viz.workspace.your_model.arrival import bring_into_view
@@ -21,9 +22,9 @@ _OFFER, _REFUSED = "your_model.offer", "your_model.refused"
 
 def draw() -> None:
     """Draw the box for the name; its files with their sizes; then the progress."""
-    name = controls.text("Its name on the Hub", "your_model.hub", "", placeholder="owner/name")
+    name = controls.text(_("Its name on the Hub"), "your_model.hub", "", placeholder="owner/name")
     st.button(
-        "See what it has", icon=":material/search:", disabled=not name.strip(), on_click=_ask, args=(name,)
+        _("See what it has"), icon=":material/search:", disabled=not name.strip(), on_click=_ask, args=(name,)
     )
     if refused := st.session_state.get(_REFUSED):
         notices.box(*refused)
@@ -49,7 +50,7 @@ def _offer(offer: Offer) -> None:
     files = ", ".join(f"{file} {size / MB:,.1f} MB" for file, size in offer.sizes.items())
     page_parts.summary(f"{offer.name}: {offer.total / MB:,.1f} MB. {files}.")
     st.button(
-        f"Fetch {offer.total / MB:,.1f} MB",
+        _("Fetch {size:,.1f} MB", size=offer.total / MB),
         icon=":material/download:",
         type="primary",
         disabled=_runs(),
@@ -84,6 +85,11 @@ def _standing(now: Fetching) -> None:
         notices.box(now.problem.wrong, now.problem.rule, now.problem.remedy)
     elif not now.over:
         share = now.bytes_here / max(now.offer.total, 1)
-        told = f"{literal(now.offer.name)}: {now.bytes_here / MB:,.1f} of {now.offer.total / MB:,.1f} MB"
+        told = _(
+            "{name}: {here:,.1f} of {total:,.1f} MB",
+            name=literal(now.offer.name),
+            here=now.bytes_here / MB,
+            total=now.offer.total / MB,
+        )
         st.progress(min(share, 1.0), told)
-        st.button("Stop", icon=":material/stop_circle:", key="your_model.stop", on_click=FETCHER.stop)
+        st.button(_("Stop"), icon=":material/stop_circle:", key="your_model.stop", on_click=FETCHER.stop)

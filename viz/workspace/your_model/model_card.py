@@ -10,6 +10,7 @@ from core.reading.surveys import SurveyProgress
 from viz.charts.marks import PICKED
 from viz.instruments.kit import origin
 from viz.labels import head_name, literal
+from viz.languages import _, mark
 from viz.shell import errors, links, state
 from viz.shell.selection import Selection
 from viz.widgets import page_parts
@@ -23,12 +24,12 @@ LARGEST = 6
 """Heads that are named, the clearest of each habit."""
 CLEAR = ("mixed", "spread")
 ONWARD = {
-    "look": ("Look", "visibility"),
-    "what_if": ("What if", "tune"),
-    "inside": ("Inside", "layers"),
-    "decode": ("Decode", "edit"),
-    "importance": ("What matters", "leaderboard"),
-    "find": ("Find heads", "search"),
+    "look": (mark("Look"), "visibility"),
+    "what_if": (mark("What if"), "tune"),
+    "inside": (mark("Inside"), "layers"),
+    "decode": (mark("Decode"), "edit"),
+    "importance": (mark("What matters"), "leaderboard"),
+    "find": (mark("Find heads"), "search"),
 }
 """Pages that can show a model of one's own, with their names and icons."""
 
@@ -49,7 +50,7 @@ def _onward(model: Model, text: str) -> None:
     with st.container(horizontal=True, gap="medium", key="your_model.onward"):
         for slug, (label, icon) in ONWARD.items():
             if not needs.lacks(slug, model):
-                links.page_link(slug, label, icon=f":material/{icon}:", model=model.name, text=text)
+                links.page_link(slug, _(label), icon=f":material/{icon}:", model=model.name, text=text)
     if lack := model.lacks("answer"):
         st.caption(literal(f"{lack[:1].upper()}{lack[1:]}"))
 
@@ -71,12 +72,19 @@ def _survey(name: str, model: Model, text: str, over: bool) -> None:
 
 
 def _standing(model: Model, standing: SurveyProgress, text: str) -> None:
-    st.header("What its heads do", anchor=False)
+    st.header(_("What its heads do"), anchor=False)
     if standing.problem:
-        st.text(f"The heads could not be measured: {standing.problem}")
+        st.text(_("The heads could not be measured: {problem}", problem=standing.problem))
     elif not standing.over:
         share = standing.done / max(standing.total, 1)
-        st.progress(share, f"Reading the texts of the survey: {standing.done} of {standing.total or '…'}")
+        st.progress(
+            share,
+            _(
+                "Reading the texts of the survey: {n} of {total}",
+                n=standing.done,
+                total=standing.total or "…",
+            ),
+        )
     else:
         _heads(model, standing, text)
 
@@ -87,7 +95,12 @@ def _heads(model: Model, standing: SurveyProgress, text: str) -> None:
     if len(kinds) > 1:
         key = "your_model.kind"
         kind = st.segmented_control(
-            "Which attention", kinds, default=kind, required=True, format_func=KINDS.__getitem__, key=key
+            _("Which attention"),
+            kinds,
+            default=kind,
+            required=True,
+            format_func=lambda kind: _(KINDS[kind]),
+            key=key,
         )
     heads = standing.heads[str(kind)]
     cells = data.cells(heads)
@@ -95,7 +108,12 @@ def _heads(model: Model, standing: SurveyProgress, text: str) -> None:
         [(cell.layer, cell.head, cell.word, cell.score) for cell in cells], (*HABIT_NAMES.values(), NOT_NAMED)
     )
     told = naming.unread(model, standing) or sentence(model, heads, standing)
-    page_parts.show(drawn, f"your_model.heads.{kind}", f"What each head does. {told}", on_pick=lambda: None)
+    page_parts.show(
+        drawn,
+        f"your_model.heads.{kind}",
+        _("What each head does. {sentence}", sentence=told),
+        on_pick=lambda: None,
+    )
     page_parts.summary(told)
     _ways(Selection(model.name, text, kind=str(kind)), heads)
 
@@ -104,18 +122,26 @@ def sentence(model: Model, heads: HeadHabits, standing: SurveyProgress) -> str:
     """Return how many heads have a clear habit, on how many texts, and where the survey is kept."""
     places = [(layer, head) for layer in range(heads.shape[0]) for head in range(heads.shape[1])]
     clear = sum(heads.habit(*place) not in CLEAR for place in places)
-    kept = "kept beside the weights" if standing.saved else "kept until the model is let go"
-    less = (
-        f" {standing.left_out} texts were left out: its tokens do not show their words one by one, or they are longer than it reads."
-        if standing.left_out
-        else ""
+    if standing.texts:
+        on = _("{n} texts of yours; kept for this visit", n=heads.n)
+    elif standing.saved:
+        on = _("{n} texts of ours; kept beside the weights", n=heads.n)
+    else:
+        on = _("{n} texts of ours; kept until the model is let go", n=heads.n)
+    said = _(
+        "{n} of the {total} heads of {model} have a clear habit on {texts}.",
+        n=clear,
+        total=len(places),
+        model=model.name,
+        texts=on,
     )
-    on = (
-        f"{heads.n} texts of yours; kept for this visit"
-        if standing.texts
-        else f"{heads.n} texts of ours; {kept}"
+    if not standing.left_out:
+        return said
+    less = _(
+        "{n} texts were left out: its tokens do not show their words one by one, or they are longer than it reads.",
+        n=standing.left_out,
     )
-    return f"{clear} of the {len(places)} heads of {model.name} have a clear habit on {on}.{less}"
+    return f"{said} {less}"
 
 
 def _ways(selection: Selection, heads: HeadHabits) -> None:

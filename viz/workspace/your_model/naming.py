@@ -8,6 +8,7 @@ from core.model import Model
 from core.reading import surveys
 from core.reading.surveys import LINES, SurveyProgress
 from viz.labels import literal, percent
+from viz.languages import _
 from viz.widgets import engine_client, page_parts
 from viz.workspace.shared.text_file import file_lines
 
@@ -23,16 +24,19 @@ def show(model: Model) -> None:
     """Draw the box for lines, the place for a file, and the button; in a fold, for most models are named by our texts."""
     if model.spec.reads is not None:
         return
-    with page_parts.fold("Name the heads on these texts", f"your_model.naming.{model.name}") as fold:
+    with page_parts.fold(_("Name the heads on these texts"), f"your_model.naming.{model.name}") as fold:
         if fold.open:
             _form(model)
 
 
 def _form(model: Model) -> None:
     st.text(
-        f"The names of heads come from English sentences. With texts that this model was made for they say more: one text per line, in any language or notation, up to {LINES} lines. They stay in this visit."
+        _(
+            "The names of heads come from English sentences. With texts that this model was made for they say more: one text per line, in any language or notation, up to {n} lines. They stay in this visit.",
+            n=LINES,
+        )
     )
-    typed = st.text_area("Texts, one per line", key=TYPED, height=160)
+    typed = st.text_area(_("Texts, one per line"), key=TYPED, height=160)
     lines = [*typed.splitlines(), *file_lines(FILE)]
     filled = any(line.strip() for line in lines)
 
@@ -41,15 +45,15 @@ def _form(model: Model) -> None:
 
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.button(
-            "Name the heads on these texts",
+            _("Name the heads on these texts"),
             icon=":material/label:",
             disabled=not filled,
-            help=None if filled else "Type a line, or choose a file.",
+            help=None if filled else _("Type a line, or choose a file."),
             on_click=name_heads,
         )
         if standing(model):
             st.button(
-                "Back to the names from our sentences",
+                _("Back to the names from our sentences"),
                 type="tertiary",
                 icon=":material/undo:",
                 on_click=lambda: surveys.default().forget(model, engine_client.session()),
@@ -60,8 +64,13 @@ def unread(model: Model, survey: SurveyProgress) -> str:
     """Return the sentence that the texts name no head, if the model has no tokens for them; else ""."""
     if all(heads.readable for heads in survey.heads.values()):
         return ""
-    whose = "of your texts" if survey.texts else "of the survey's English sentences"
-    return (
-        f"{literal(model.name)} has no token for {percent(survey.unread)} {whose}, so they name no head. "
-        "Open “Name the heads on these texts” below and give lines that it can read."
+    words = {"model": literal(model.name), "share": percent(survey.unread)}
+    if survey.texts:
+        return _(
+            "{model} has no token for {share} of your texts, so they name no head. Open “Name the heads on these texts” below and give lines that it can read.",
+            **words,
+        )
+    return _(
+        "{model} has no token for {share} of the survey's English sentences, so they name no head. Open “Name the heads on these texts” below and give lines that it can read.",
+        **words,
     )

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.errors import InputError
 from core.jobs.listing import Listing
+from viz.languages import _
 from viz.shell import notices, selection, state
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
@@ -43,13 +44,17 @@ def page() -> None:
     if fine:
         linked = state.peek("model")
         first = linked if linked in fine else fine[0]
-        name = controls.pills("Your models", fine, IN_VIEW, first, quiet=True) if len(fine) > 1 else fine[0]
+        name = (
+            controls.pills(_("Your models"), fine, IN_VIEW, first, quiet=True) if len(fine) > 1 else fine[0]
+        )
         _one(name)
     else:
-        st.text("No model of yours is open yet.")
+        st.text(_("No model of yours is open yet."))
     for name, listing in here.items():
         if not listing.ok:
-            notices.box(f"{name} does not open.", listing.problem, "The others are not touched by it.")
+            notices.box(
+                _("{name} does not open.", name=name), listing.problem, _("The others are not touched by it.")
+            )
     ways.show(first=not fine)
 
 
@@ -67,6 +72,6 @@ def _one(name: str) -> None:
         model_card.survey(name, model, text)
         naming.show(model)
     other_model.show(model, text)
-    with page_parts.fold("The card that came with it", f"your_model.{name}") as fold:
+    with page_parts.fold(_("The card that came with it"), f"your_model.{name}") as fold:
         if fold.open:
-            st.code(card_text(model.card) or "This folder has no card.", language=None, wrap_lines=True)
+            st.code(card_text(model.card) or _("This folder has no card."), language=None, wrap_lines=True)

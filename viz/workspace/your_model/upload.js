@@ -12,6 +12,8 @@ export default function ({ parentElement, data, setTriggerValue }) {
   kept.set(box, state);
   const base = location.pathname.replace(/[^/]*$/, "");
 
+  speak(parentElement, data.words);
+
   const tell = (words) => { said.textContent = words; };
   const draw = () => {
     for (const name of NAMES) {
@@ -31,10 +33,10 @@ export default function ({ parentElement, data, setTriggerValue }) {
     const large = NAMES.filter((name) => (state.chosen.get(name)?.size ?? 0) > data.most[name]);
     for (const name of large) state.chosen.delete(name);
     tell(
-      large.length ? `${large[0]} is too large: it may have at most ${size(data.most[large[0]])}.`
-        : strange.length ? `${strange.slice(0, 3).join(", ")}: none of the three files. Choose ${NAMES.join(", ")}.`
-        : NAMES.every((name) => state.chosen.has(name)) ? "All three are chosen."
-        : NEEDED.every((name) => state.chosen.has(name)) ? `Without ${TOKENIZER} only a model that reads pictures opens.`
+      large.length ? say("{file} is too large: it may have at most {size}.", { file: large[0], size: size(data.most[large[0]]) })
+        : strange.length ? say("{files}: none of the three files. Choose {names}.", { files: strange.slice(0, 3).join(", "), names: NAMES.join(", ") })
+        : NAMES.every((name) => state.chosen.has(name)) ? say("All three are chosen.")
+        : NEEDED.every((name) => state.chosen.has(name)) ? say("Without {file} only a model that reads pictures opens.", { file: TOKENIZER })
         : "",
     );
     draw();
@@ -48,10 +50,10 @@ export default function ({ parentElement, data, setTriggerValue }) {
       let answer = {};
       try { answer = JSON.parse(request.responseText); } catch { /* told below */ }
       if (request.status === 200) done(answer);
-      else failed(new Error([answer.wrong, answer.rule, answer.remedy].filter(Boolean).join(" ") || `The server answered ${request.status}. Try again.`));
+      else failed(new Error([answer.wrong, answer.rule, answer.remedy].filter(Boolean).join(" ") || say("The server answered {status}. Try again.", { status: request.status })));
     };
-    request.onerror = () => failed(new Error("The connection broke. The files are still chosen: try again."));
-    request.onabort = () => failed(new Error("Ended. The files are still chosen."));
+    request.onerror = () => failed(new Error(say("The connection broke. The files are still chosen: try again.")));
+    request.onabort = () => failed(new Error(say("Ended. The files are still chosen.")));
     draw();
     request.send(body);
   });
@@ -61,7 +63,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
     const whole = config.size + (tokenizer?.size ?? 0) + weights.size;
     let from = 0;
     try {
-      tell("Sending and judging.");
+      tell(say("Sending and judging."));
       bar.value = 0;
       await send(CONFIG, config, from, whole);
       from += config.size;
@@ -72,9 +74,9 @@ export default function ({ parentElement, data, setTriggerValue }) {
       const first = new DataView(await weights.slice(0, 8).arrayBuffer());
       const listed = first.byteLength === 8 ? Number(first.getBigUint64(0, true)) : 0;
       await send(`head?bytes=${weights.size}`, weights.slice(0, Math.min(8 + listed, data.head, weights.size)), from, whole);
-      tell(`Judged. Sending ${size(weights.size)} of weights.`);
+      tell(say("Judged. Sending {size} of weights.", { size: size(weights.size) }));
       const { name } = await send(WEIGHTS, weights, from, whole);
-      tell("It is open.");
+      tell(say("It is open."));
       setTriggerValue("came", name);
     } catch (error) {
       tell(error.message);

@@ -9,6 +9,7 @@ import streamlit as st
 from core.checkpoints import find
 from core.checkpoints.foreign import formats
 from viz import limits
+from viz.languages import _, ngettext
 from viz.number_text import megabytes
 from viz.workspace.your_model import hub, upload
 
@@ -21,50 +22,67 @@ JUDGE = "python -m core.checkpoints.inspect /path/to/the/folder"
 
 def show(*, first: bool) -> None:
     """Draw the three ways."""
-    st.header("How to bring a model" if first else "Open another", anchor=False)
+    st.header(_("How to bring a model") if first else _("Open another"), anchor=False)
     for column, draw in zip(st.columns(3, gap="large"), (_folder, _hub, _upload), strict=True):
         with column:
             draw()
-    st.caption(f"Kinds that open, by the model_type of their config.json: {', '.join(sorted(formats()))}.")
+    st.caption(
+        _(
+            "Kinds that open, by the model_type of their config.json: {kinds}.",
+            kinds=", ".join(sorted(formats())),
+        )
+    )
 
 
 def _folder() -> None:
-    st.subheader("A folder", anchor=False)
+    st.subheader(_("A folder"), anchor=False)
     st.markdown(
-        "A Hugging Face folder (config.json, tokenizer.json, model.safetensors), or one with a GGUF file. Start the server with"
+        _(
+            "A Hugging Face folder (config.json, tokenizer.json, model.safetensors), or one with a GGUF file. Start the server with"
+        )
     )
     st.code(FOLDER, language=None, wrap_lines=True)
     st.markdown(
-        "and it stands in every list. To see what is in a folder, or why it is refused, without opening it, run"
+        _(
+            "and it stands in every list. To see what is in a folder, or why it is refused, without opening it, run"
+        )
     )
     st.code(JUDGE, language=None, wrap_lines=True)
     named = [entry for entry in os.environ.get(find.VARIABLE, "").split(os.pathsep) if entry.strip()]
     if named:
         st.caption(
-            f"This server was started with {len(named)} folder{'s' * (len(named) > 1)}; {len(find.local_folders())} models lie there."
+            ngettext(
+                "This server was started with {n} folder; {models} models lie there.",
+                "This server was started with {n} folders; {models} models lie there.",
+                len(named),
+                models=len(find.local_folders()),
+            )
         )
 
 
 def _hub() -> None:
-    st.subheader("The Hub, by name", anchor=False)
-    st.markdown("Safetensors only, and nothing that could run. In a notebook")
+    st.subheader(_("The Hub, by name"), anchor=False)
+    st.markdown(_("Safetensors only, and nothing that could run. In a notebook"))
     st.code(NOTEBOOK, language=None, wrap_lines=True)
     if limits.allows_hub():
         hub.draw()
         return
-    st.markdown("or on this page, if the server was started with")
+    st.markdown(_("or on this page, if the server was started with"))
     st.code(HUB, language=None, wrap_lines=True)
 
 
 def _upload() -> None:
-    st.subheader("An upload", anchor=False)
+    st.subheader(_("An upload"), anchor=False)
     if most := limits.upload_limit():
         st.markdown(
-            f"Three files of a Hugging Face folder, weights up to {megabytes(most)}. They are for you alone, and go when you go."
+            _(
+                "Three files of a Hugging Face folder, weights up to {size}. They are for you alone, and go when you go.",
+                size=megabytes(most),
+            )
         )
         upload.draw()
         return
     st.markdown(
-        "Three files from your computer, for you alone and for this visit, if the server was started with"
+        _("Three files from your computer, for you alone and for this visit, if the server was started with")
     )
     st.code(UPLOAD, language=None, wrap_lines=True)
