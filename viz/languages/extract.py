@@ -34,8 +34,9 @@ OF_CORE = (
     "core/analysis/heads/evidence.py",
     "core/edits/describe.py",
     "core/training/toy/toy_tasks.py",
+    "assets/texts/presets.tsv",
 )
-"""Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, sentences about edits, small tasks."""
+"""Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, sentences about edits, small tasks; and a file of ready-made texts with notes on them."""
 TABLES_OF_DATA = ("viz/course/shared/prompts.toml",)
 """Data with words that pages show, in its lines title, says and head."""
 GLOSSARY = "core/glossary/names.toml"
@@ -67,7 +68,9 @@ def messages(root: Path = ROOT) -> dict[str, Message]:
     for path in [*sorted((root / "viz").rglob("*")), *(root / name for name in OF_CORE)]:
         name = path.relative_to(root).as_posix()
         if path.suffix not in _READERS or not (
-            path.suffix == ".py" or name in TABLES_OF_DATA or name.startswith(COMPONENTS.get(path.suffix, ()))
+            path.suffix == ".py"
+            or name in (*TABLES_OF_DATA, *OF_CORE)
+            or name.startswith(COMPONENTS.get(path.suffix, ()))
         ):
             continue
         source = path.read_text("utf-8")
@@ -217,6 +220,16 @@ def script_messages(source: str) -> list[str]:
     return [json.loads(literal) for literal in _SAY.findall(source)]
 
 
+def table_messages(source: str) -> list[str]:
+    r"""Return the tasks of ready-made texts and the notes on them.
+
+    >>> table_messages("task\ttext\tnote\nlists\tBread and butter.\tOne kind.\n")
+    ['lists', 'One kind.']
+    """
+    names, *rows = (line.split("\t") for line in source.splitlines())
+    return [row[names.index(name)] for row in rows for name in ("task", "note")]
+
+
 def _plain(texts: list[str]) -> list[tuple[str, str]]:
     return [(text, "") for text in texts]
 
@@ -225,5 +238,6 @@ _READERS = {
     ".py": python_messages,
     ".js": lambda source: _plain(script_messages(source)),
     ".toml": lambda source: _plain(_WORDS_OF_DATA.findall(source)),
+    ".tsv": lambda source: _plain(table_messages(source)),
     ".html": lambda source: _plain(html_messages(source)),
 }

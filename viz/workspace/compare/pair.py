@@ -32,7 +32,7 @@ OPPOSITE = {
     "keys": mark("Opposite each other (looked at): {words}."),
     "queries": mark("Opposite each other (that look): {words}."),
 }
-ALONE = {
+ONE_SIDED = {
     "": mark("Without a counterpart, {words}."),
     "keys": mark("Without a counterpart (looked at), {words}."),
     "queries": mark("Without a counterpart (that look), {words}."),
@@ -274,7 +274,7 @@ def _different_words(comparison: Compared, pair: Pair, side: str, context: str) 
         for one, two in ((pair.a, pair.b), (pair.b, pair.a))
         if (found_words := words(one, two))
     ]
-    return [*lines, *([_(ALONE[context], words="; ".join(alone))] if alone else [])]
+    return [*lines, *([_(ONE_SIDED[context], words="; ".join(alone))] if alone else [])]
 
 
 def _bare(word: str) -> str:

@@ -201,7 +201,7 @@ def _sentence(
     order = (
         _(
             "{reading} orders the {units} most like that",
-            reading=target_picker.begin(_(best)),
+            reading=_(best),
             units=units,
         )
         if agree[best] > 0.3
@@ -211,7 +211,7 @@ def _sentence(
         "Largest share: {listed}. Left out of attention everywhere, {costs}. {order} (rank correlation: {said}).",
         listed=listed,
         costs=costs,
-        order=order,
+        order=target_picker.begin(order),
         said=said,
     )
 

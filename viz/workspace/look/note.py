@@ -28,7 +28,7 @@ def show(selection: Selection, run: Run, *, side: Literal["left", "center"]) -> 
         if failed:
             st.text(failed, width="content")
         if row:
-            st.markdown(f":gray[{literal(row.note)}]", width="content")
+            st.markdown(f":gray[{literal(_(row.note))}]", width="content")
         if given:
             st.button(
                 _("This translation was given. Show the model's own"),

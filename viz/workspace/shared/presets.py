@@ -208,7 +208,7 @@ def _choice(heading: str, rows: list[Preset], key: str, kind: str) -> None:
         format_func=lambda place: literal(
             " + ".join(filter(None, (rows[place].text, rows[place].second if kind == "pair" else "")))
         ),
-        captions=[f"**{literal(row.task)}** · {literal(row.note)}" for row in rows],
+        captions=[f"**{literal(_(row.task))}** · {literal(_(row.note))}" for row in rows],
     )
 
 
