@@ -57,6 +57,14 @@ def test_covered_lines_are_axes_and_rules_alone() -> None:
     assert edges[0] <= 10 and edges[1] >= 1000
 
 
+def test_an_axis_of_shares_has_both_ends_though_every_second_label_is_left_out() -> None:
+    for ends in ((0, 1), (-0.02, 1.25)):
+        axis = marks.lines(pd.DataFrame({"a": [0.5]}), form=".0%", ends=ends).to_dict()["encoding"]["y"][
+            "axis"
+        ]
+        assert axis["values"][::2] == [0, 0.5, 1]
+
+
 def test_names_at_the_ends_of_lines_are_apart_and_powers_of_ten_have_names() -> None:
     table = pd.DataFrame({"one": [1.0, 1e5], "other": [2.0, 1.01e5]}, [1, 8])
     chart = marks.lines(

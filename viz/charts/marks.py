@@ -40,7 +40,7 @@ LETTERS = 24
 SIDES = (("align", "'right'", "'left'"), ("dx", "-5", "5"))
 """The place of a label at the end of a bar below 0, and of one above."""
 SHARES = [0, 0.25, 0.5, 0.75, 1]
-"""Ticks of an axis that ends above 1, where no share is."""
+"""Ticks of an axis of shares. Every second one is left out where labels have no room, and 0% and 100% stay: without them Vega would lay out smaller margins."""
 Array = np.ndarray[Any, np.dtype[Any]]
 Scale = Literal["linear", "log", "log2", "symlog"]
 """Symlog has a place for 0, too: that of a number is log(1 + number)."""
@@ -456,7 +456,8 @@ def _scale(
     """Return a scale for the values, from 0 or with equal factors equally far apart, and the ticks of its axis; without values and ends it has no labels."""
     if kind == "linear" or not values:
         scale = vega.exact_scale(*ends) if ends else alt.Scale(zero=True)
-        ticks = {"values": SHARES} if ends and ends[1] > 1 and str(form).endswith("%") else {}
+        every = ends is not None and ends[0] <= 0 and ends[1] >= 1 and str(form).endswith("%")
+        ticks = {"values": SHARES} if every else {}
         return scale, {"format": form} | ticks if ends or values else {"labels": False}
     low, high = min(values), max(values)
     margin = (high / low) ** 0.04 if low > 0 else 1
@@ -658,7 +659,9 @@ def scatter(
         ring = base.transform_filter("datum.ring")
         layers.append(ring.mark_point(size=260, strokeWidth=2.5, color=theme.TEXT, filled=False))
     if label:
-        text = base.transform_filter("datum.label").mark_text(align="left", dx=12, dy=-8, fontSize=13)
+        text = base.transform_filter("datum.label").mark_text(
+            align="left", dx=12, dy=-8, fontSize=14, fontWeight=600
+        )
         layers.append(text.encode(text="label:N"))
     if covered:
         signs = vega.rows([{"y": at} for at in range(len(rows))] if rows else [{}])

@@ -26,36 +26,33 @@ def on_a_map(
 
     `names` are the tooltips of the points, `senses` their meanings, `order` all meanings in the order of the legend. Shapes: places (point, 2).
 
-    >>> on_a_map(np.zeros((1, 2)), ["1"], ["money"], ["money", "river"]).to_dict()["layer"][0]["mark"]["type"]
-    'point'
+    >>> on_a_map(np.zeros((1, 2)), ["1"], ["money"], ["money", "river"]).to_dict()["data"]["values"][0]["label"]
+    '1'
     """
-    cells = [
-        {"x": float(x), "y": float(y), "name": shorten(phrase(name), 80), "short": str(at + 1), "kind": kind}
-        for at, ((x, y), name, kind) in enumerate(zip(places, names, senses, strict=True))
-    ]
+    table = pd.DataFrame(
+        {
+            "across": places[:, 0],
+            "up": places[:, 1],
+            "sentence": [str(at + 1) for at in range(len(names))],
+            "text": [shorten(phrase(name), 80) for name in names],
+            "meaning": senses,
+        }
+    )
     reach = [1.15 * max(float(np.abs(places[:, axis]).max(initial=0)), 1e-6) for axis in range(2)]
-    bare = {"title": None, "axis": alt.Axis(labels=False, ticks=False, tickCount=3)}
-    base = vega.rows(
-        cells,
-        x=alt.X("x:Q", scale=vega.exact_scale(-reach[0], reach[0]), **bare),
-        y=alt.Y("y:Q", scale=vega.exact_scale(-reach[1], reach[1]), **bare),
-        tooltip=vega.tooltip(("short:N", "sentence"), ("name:N", "text"), ("kind:N", "meaning")),
+    return marks.scatter(
+        table,
+        "across",
+        "up",
+        kind="meaning",
+        hues=dict(zip(order, theme.CATEGORICAL, strict=False)),
+        shapes=("circle", "square", "diamond")[: len(order)],
+        sizes=[190],
+        label="sentence",
+        notes=["sentence", "text", "meaning"],
+        ends=((-reach[0], reach[0]), (-reach[1], reach[1])),
+        forms=("", ""),
+        height=340,
     )
-    points = base.mark_point(filled=True, size=190, opacity=0.9).encode(
-        color=vega.colour_channel(
-            "kind:N", dict(zip(order, theme.CATEGORICAL, strict=False)), vega.legend(orient="bottom")
-        ),
-        shape=_shapes(order, ("circle", "square", "diamond")),
-    )
-    numbers = base.mark_text(dx=18, fontSize=15, fontWeight=600).encode(text="short:N")
-    return alt.layer(points, numbers).properties(view=vega.BARE, height=340)
-
-
-def _shapes(order: Sequence[str], shapes: Sequence[str], **more: Any) -> alt.Shape:
-    """Return an encoding that gives each kind a shape, with its legend, which Vega merges with that of the colours."""
-    key = vega.legend(orient="bottom", **more)
-    scale = alt.Scale(domain=list(order), range=list(shapes[: len(order)]))
-    return alt.Shape("kind:N", scale=scale, legend=key)
 
 
 @draw_once
