@@ -84,7 +84,7 @@ def test_every_length_has_strings_of_both_splits():
         assert not set(tasks.sample_strings(50, rng(), tasks.COPY_LETTERS, n, "train")) & set(
             tasks.sample_strings(50, rng(), tasks.COPY_LETTERS, n, "test")
         )
-    with pytest.raises(ValueError, match="no string of 1 signs"):
+    with pytest.raises(ValueError, match="no string of 1 symbols"):
         tasks.sample_string(rng(), "a", 1, "test" if split_of("a") == "train" else "train")
 
 

@@ -149,7 +149,7 @@ def test_a_child_trains_and_its_model_reads():
     assert training.reports[-1].step == 3
     assert training.model().run(TASKS["copy"].example).attention("causal").weights.shape[:2] == (2, 2)
     assert trainer.find(name, "Ana").name == name
-    with pytest.raises(InputError, match="not here"):
+    with pytest.raises(InputError, match="no longer here"):
         trainer.find(name, "Bob")
 
 
