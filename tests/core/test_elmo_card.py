@@ -76,6 +76,7 @@ def test_the_learned_mixture_is_better_than_the_top_layer_alone(task):
 @pytest.mark.slow
 @pytest.mark.parametrize("task", mixing.TASKS)
 def test_the_recorded_mixture_is_what_is_learnt_now(task):
+    """Up to two standard errors of two trainings on a thousand answers: another processor rounds states of the layers in another way."""
     told = values(mixing.SPLIT)
     for found in mixing.compare_layers(core.open_model(NAME), task):
-        assert found.accuracy == pytest.approx(told[f"{task}_by_mixture, {found.source}"], abs=0.01)
+        assert found.accuracy == pytest.approx(told[f"{task}_by_mixture, {found.source}"], abs=0.03)
