@@ -53,10 +53,10 @@ class InputError(ValueError):
         return _shortened(language(self.messages[part], **self.values))
 
     def __reduce__(self) -> Any:
-        return _again, (type(self), self.messages, self.values)
+        return _rebuild, (type(self), self.messages, self.values)
 
 
-def _again(kind: type[InputError], messages: tuple[str, str, str], values: dict[str, Any]) -> InputError:
+def _rebuild(kind: type[InputError], messages: tuple[str, str, str], values: dict[str, Any]) -> InputError:
     return kind(*messages, **values)
 
 

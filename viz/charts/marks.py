@@ -584,7 +584,7 @@ def scatter(
     """Return a dot for each row of a table at the numbers in its columns `x` and `y`, which name the axes.
 
     kind: the column with the names of `hues`, each with its shape and size. label: the column of names beside the dots. notes: those of the tooltip.
-    rows: names of rows from top to bottom, in which case `y` counts them from 0. spread: the columns between which a line lies behind a dot.
+    rows: names of rows from top to bottom, in which case `y` counts them from 0. spread: the two columns whose values a line behind the dot joins.
     ends: the least and the largest value of each axis. forms: their formats, "" for axes without numbers. highlighted: a column of bools, True for
     dots in a ring. clickable: the column whose value a click selects as PICKED. overlay: layers of `rules`. covered: question marks in place of dots.
 

@@ -147,7 +147,7 @@ class Instrument:
         if current() is not ENGLISH:
             packet.add("language", self.packed_words(current().code), deflated=True, lasting=True)
 
-    @functools.cache  # noqa: B019 an instrument stays as long as the process
+    @functools.cache  # noqa: B019 - an instrument stays as long as the process
     def packed_words(self, code: str) -> bytes:
         """Return the texts of its scripts in a language, deflated; `say` of words.js looks them up."""
         with using(code):
