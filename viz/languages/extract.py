@@ -37,8 +37,10 @@ OF_CORE = (
     "assets/texts/presets.tsv",
 )
 """Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, sentences about edits, small tasks; and a file of ready-made texts with notes on them."""
-TABLES_OF_DATA = ("viz/course/shared/prompts.toml",)
-"""Data with words that pages show, in its lines title, says and head."""
+EQUATIONS = tuple(f"viz/course/equations/{name}.toml" for name in ("why", "recurrent", "scores", "look_up"))
+"""Files of equations whose words the catalogues have so far."""
+TABLES_OF_DATA = ("viz/course/shared/prompts.toml", *EQUATIONS)
+"""Data with words that pages show: equations, and others in their lines title, says and head."""
 GLOSSARY = "core/glossary/names.toml"
 """The glossary: the words and sentences of its methods, and of the head, are shown as tooltips."""
 HABITS = ("HABIT_NAMES", "TESTS")
@@ -230,6 +232,22 @@ def table_messages(source: str) -> list[str]:
     return [row[names.index(name)] for row in rows for name in ("task", "note")]
 
 
+def data_messages(source: str) -> list[str]:
+    """Return the words of a table of data; of equations titles and notes, and of each symbol its word, shape, origin and sentence.
+
+    >>> data_messages('signs.all.n = ["number", "length", "Eq. (3)", "Words of the source."]\\nequations.sum.title = "A sum"')
+    ['A sum', 'length', 'Words of the source.']
+    """
+    if "signs" not in (found := tomllib.loads(source)):
+        return _WORDS_OF_DATA.findall(source)
+    texts = [entry.get(name, "") for entry in found["equations"].values() for name in ("title", "note")]
+    for rows in found["signs"].values():
+        for shape, *words in rows.values():
+            is_text = shape.partition(" ")[0] not in ("number", "vector", "matrix")
+            texts += [*(shape.split(" | ") if is_text else ()), *words[:3]]
+    return [text for text in dict.fromkeys(texts) if re.search("[a-z]{3}", text)]
+
+
 def _plain(texts: list[str]) -> list[tuple[str, str]]:
     return [(text, "") for text in texts]
 
@@ -237,7 +255,7 @@ def _plain(texts: list[str]) -> list[tuple[str, str]]:
 _READERS = {
     ".py": python_messages,
     ".js": lambda source: _plain(script_messages(source)),
-    ".toml": lambda source: _plain(_WORDS_OF_DATA.findall(source)),
+    ".toml": lambda source: _plain(data_messages(source)),
     ".tsv": lambda source: _plain(table_messages(source)),
     ".html": lambda source: _plain(html_messages(source)),
 }

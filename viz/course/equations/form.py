@@ -20,6 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from viz.languages import mark
+
 Place = tuple[str, str, str]
 """Document (a key of the list of sources), section, equation: as the pages' `cites`."""
 
@@ -164,7 +166,7 @@ def sign(shape: str, word: str, origin: str, sentence: str, leaf: str = "") -> S
     elif kind == "matrix":
         columns, rows = size, " × ".join(reversed(size.split(" × ")))
     else:
-        columns, _, rows = ("one number" if shape == "number" else shape).partition(" | ")
+        columns, _, rows = (mark("one number") if shape == "number" else shape).partition(" | ")
     return Sign(word, columns, rows or columns, origin, sentence, leaf)
 
 

@@ -8,6 +8,7 @@ and PyTorch's rows holds for every equation of the visit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,11 +71,11 @@ def payload(equation: Equation, values: Mapping[str, Value], marks: Mapping[str,
     signs = {
         name: {
             "glyph": glyph(name),
-            "word": sign.word,
-            "columns": sign.columns,
-            "rows": sign.rows,
-            "origin": sign.origin,
-            "sentence": sign.sentence,
+            "word": _(sign.word),
+            "columns": shape_text(sign.columns),
+            "rows": shape_text(sign.rows),
+            "origin": _(sign.origin),
+            "sentence": _(sign.sentence),
             "leaf": sign.leaf,
             "mark": marks.get(name, ""),
             "value": [value] if isinstance(value := values.get(name, []), str) else list(value),
@@ -82,15 +83,20 @@ def payload(equation: Equation, values: Mapping[str, Value], marks: Mapping[str,
         for name, sign in equation.signs.items()
     }
     return {
-        "title": equation.title,
+        "title": _(equation.title),
         "where": place(equation),
-        "note": equation.note,
+        "note": _(equation.note),
         "signs": signs,
         "columns": _tree(equation.columns),
         "rows": _tree(equation.rows),
         "numbers": bool(values),
         "words": _words(),
     }
+
+
+def shape_text(shape: str) -> str:
+    """Return a shape in the visitor's language: "one word", and "p × n" as it is."""
+    return _(shape) if re.search("[a-z]{3}", shape) else shape
 
 
 def _words() -> dict[str, str]:

@@ -144,10 +144,15 @@ def _symbols() -> tuple[Line, ...]:
     return tuple(
         Line(
             name,
-            f"{sign.word}. {sign.sentence}",
-            _("{shape} · in: {title} and {n} more", shape=_shape(sign), title=used[0].title, n=len(used) - 1)
+            f"{_(sign.word)}. {_(sign.sentence)}",
+            _(
+                "{shape} · in: {title} and {n} more",
+                shape=_shape(sign),
+                title=_(used[0].title),
+                n=len(used) - 1,
+            )
             if len(used) > 1
-            else _("{shape} · in: {title}", shape=_shape(sign), title=used[0].title),
+            else _("{shape} · in: {title}", shape=_shape(sign), title=_(used[0].title)),
             latex(name),
         )
         for (name, sign), used in ordered
@@ -155,11 +160,10 @@ def _symbols() -> tuple[Line, ...]:
 
 
 def _shape(sign: Sign) -> str:
-    return (
-        sign.columns
-        if sign.columns == sign.rows
-        else _("{columns} as a column, {rows} as a row", columns=sign.columns, rows=sign.rows)
-    )
+    columns, rows = equations.shape_text(sign.columns), equations.shape_text(sign.rows)
+    if columns == rows:
+        return columns
+    return _("{columns} as a column, {rows} as a row", columns=columns, rows=rows)
 
 
 def latex(name: str) -> str:
@@ -242,5 +246,6 @@ def _tasks() -> tuple[Line, ...]:
 
 def _equations() -> tuple[Line, ...]:
     return tuple(
-        Line(equation.title, equation.note, equations.place(equation)) for equation in EQUATIONS.values()
+        Line(_(equation.title), _(equation.note), equations.place(equation))
+        for equation in EQUATIONS.values()
     )
