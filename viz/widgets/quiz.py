@@ -15,7 +15,7 @@ import streamlit as st
 
 from viz.classroom.ask import AnswerFormat, Question
 from viz.labels import formulas, literal, screen_reader_label
-from viz.languages import _
+from viz.languages import _, write_number
 from viz.number_text import three_digits
 from viz.shell import answers, present_layout, progress, state
 from viz.shell.answers import STATE_SUFFIX
@@ -165,7 +165,9 @@ def predict_number(
         )
         if guess is not None:
             close = abs(guess - answer * scale) <= near * scale + 1e-9
-            said, told = (_measured(three_digits(value, scale), unit) for value in (guess, answer * scale))
+            said, told = (
+                _measured(three_digits(value, scale), write_number(unit)) for value in (guess, answer * scale)
+            )
             _verdict(
                 key,
                 asked,

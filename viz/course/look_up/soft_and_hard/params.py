@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.languages import _, mark
+from viz.languages import _, mark, write_number
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, pills, seed_input, segmented, slider, url_only
 
@@ -23,6 +23,6 @@ class Params(Knobs):
 
     asks: int = knob(13, url_only(state.whole_number(0, 23)))
     beta: int = knob(30, slider("Inverse temperature β (0: uniform; 100: almost one patch)", 0, 100))
-    draws: int = knob(200, segmented("Draws", DRAWS, lambda n: f"{n:,}", width=1))
+    draws: int = knob(200, segmented("Draws", DRAWS, lambda n: write_number(f"{n:,}"), width=1))
     wanted: str = knob("brighter", pills("What should be read", tuple(REWARDS), _, width=1))
     draw: int = knob(0, seed_input())

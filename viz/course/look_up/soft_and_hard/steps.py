@@ -200,7 +200,7 @@ def learning(params: Params, data: maths.Data) -> Folds:
 def thing(place: int) -> str:
     """Return a patch by its name and the part of the picture that fills most of it."""
     shares = HARBOUR.shares(ROWS, COLUMNS)[place]
-    return f"{NAMES[place]}, {_(HARBOUR.parts[int(shares.argmax())])}"
+    return _("{patch}, {part}", patch=NAMES[place], part=_(HARBOUR.parts[int(shares.argmax())]))
 
 
 def gradients(
