@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from core.errors import InputError
 from viz.labels import phrase, typeset
+from viz.languages import mark
 
 BINS = 12
 """Bars of the histogram of a number at most; their edges are round numbers."""
@@ -49,18 +50,25 @@ class AnswerFormat:
         >>> AnswerFormat("choice", ("yes", "no")).read(1), AnswerFormat("number", low=0, high=10).read(2), AnswerFormat("cell", ("a", "b")).read([0, 1])
         (1, 2.0, (0, 1))
         """
-        rule = f"An answer is the place of one of the {len(self.options)} options, counted from 0."
+        rule = mark("An answer is the place of one of the {n} options, counted from 0.")
         if self.kind == "number":
-            rule = f"An answer is a number from {self.low:g} to {self.high:g}."
+            rule = mark("An answer is a number from {low:g} to {high:g}.")
             if type(answer) in (int, float) and self.low <= answer <= self.high:
                 return float(answer)
         elif self.kind == "cell":
-            rule = f"An answer is a row and a column, each counted from 0 and below {len(self.options)}."
+            rule = mark("An answer is a row and a column, each counted from 0 and below {n}.")
             if isinstance(answer, list) and len(answer) == 2 and all(map(self._is_place, answer)):
                 return tuple(answer)
         elif self._is_place(answer):
             return answer
-        raise InputError("This does not answer the question.", rule, "Reload the page and answer again.")
+        raise InputError(
+            "This does not answer the question.",
+            rule,
+            "Reload the page and answer again.",
+            n=len(self.options),
+            low=self.low,
+            high=self.high,
+        )
 
     def edges(self) -> list[float]:
         """Return both ends and, between them, the multiples of the smallest 1, 2 or 5 times a power of ten that gives at most `BINS` bins.
@@ -133,26 +141,33 @@ class Question:
         if not self.words.strip():
             raise InputError(
                 "The question is empty.",
-                f"It has 1 to {LONGEST} characters.",
+                "It has 1 to {most} characters.",
                 "Write a question for the room.",
+                most=LONGEST,
             )
         if len(self.words) > LONGEST:
             raise InputError(
-                f"The question has {len(self.words):,} characters.",
-                f"It has {LONGEST} at most.",
+                "The question has {n:,} characters.",
+                "It has {most} at most.",
                 "Shorten it.",
+                n=len(self.words),
+                most=LONGEST,
             )
         if form.kind != "number" and not 1 < len(form.options) <= MOST_OPTIONS:
             raise InputError(
-                f"The question has {len(form.options)} option{'s' * (len(form.options) != 1)}.",
-                f"It needs 2 to {MOST_OPTIONS}.",
+                "The question has 1 option." if len(form.options) == 1 else "The question has {n} options.",
+                "It needs 2 to {most}.",
                 _remedy(form),
+                n=len(form.options),
+                most=MOST_OPTIONS,
             )
         if form.kind == "number" and not (math.isfinite(form.high - form.low) and form.low < form.high):
             raise InputError(
-                f"No number lies between {form.low:g} and {form.high:g}.",
+                "No number lies between {low:g} and {high:g}.",
                 "The first number is the smaller one.",
                 "Change the two ends.",
+                low=form.low,
+                high=form.high,
             )
 
     @property
@@ -296,8 +311,10 @@ def _from_json(answer: Any) -> Any:
 def _remedy(form: AnswerFormat) -> str:
     """Return how to come to a number of options that is allowed."""
     if form.kind == "choice":
-        return "Write each option on a line of its own." if len(form.options) < 2 else "Delete some options."
-    return "Write more words in the sentence." if len(form.options) < 2 else "Write a shorter sentence."
+        few, many = mark("Write each option on a line of its own."), mark("Delete some options.")
+    else:
+        few, many = mark("Write more words in the sentence."), mark("Write a shorter sentence.")
+    return few if len(form.options) < 2 else many
 
 
 def _runs(text: str) -> list[list[str]]:

@@ -12,6 +12,8 @@ from starlette.responses import HTMLResponse, Response
 
 from viz import theme
 from viz.instruments.kit.component import variables
+from viz.languages import LANGUAGES, preferred, using
+from viz.languages.script_words import ScriptWords
 
 PAGE_FOLDER = Path(__file__).parent / "page"
 TYPES = {".js": "text/javascript", ".css": "text/css"}
@@ -33,6 +35,7 @@ def _page(name: str) -> str:
 
 
 PAGE, PRESENTER, NOTES = _page("follow.html"), _page("presenter.html"), _page("notes.html")
+WORDS = ScriptWords(PAGE + PRESENTER + NOTES, *sorted(PAGE_FOLDER.glob("*.js")))
 ASSETS = {
     path.name: (path.read_bytes(), TYPES[path.suffix])
     for path in PAGE_FOLDER.iterdir()
@@ -56,9 +59,14 @@ async def notes(request: Request) -> Response:
 
 
 def _html(request: Request, text: str) -> Response:
+    language = LANGUAGES[reader_language(request)]
+    with using(language.code):
+        words = WORDS.data().get("words", {})
+    filled = text.replace("%%LANG%%", language.code).replace("%%DIR%%", language.direction)
+    filled = filled.replace("%%WORDS%%", html.escape(json.dumps(words)))
     depth = request.url.path.rpartition("/room")[2].count("/")
     return HTMLResponse(
-        text.replace(
+        filled.replace(
             "%%BASE%%", "../" * depth or "./"
         ),  # a proxy may put a prefix before it that only the browser knows
         headers={
@@ -67,6 +75,12 @@ def _html(request: Request, text: str) -> Response:
             "Referrer-Policy": "no-referrer",
         },
     )
+
+
+def reader_language(request: Request) -> str:
+    """Return the code of the language for who reads this answer: that of the link (`?lang=es`), else the one that the browser asks for."""
+    code = request.query_params.get("lang", "")
+    return code if code in LANGUAGES else preferred(request.headers.get("accept-language", ""))
 
 
 async def asset(request: Request) -> Response:

@@ -7,11 +7,12 @@ from html import escape
 from typing import Any
 
 from viz.classroom.record import Record, answer_rows
+from viz.languages import _, current
 
 _PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<html lang="{lang}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>A lecture with Attention Atlas</title><style>
+<title>{title}</title><style>
 :root {{ color-scheme: light; }}
 body {{ margin: 0 auto; max-width: 46rem; padding: 1.5rem 1rem; background: #fff; color: #000; font: 1rem/1.45 system-ui, sans-serif; }}
 h2 {{ font-size: 1.15rem; margin: 1.6rem 0 0.4rem; }}
@@ -29,9 +30,9 @@ td:last-child {{ white-space: nowrap; }}
 .quiet {{ color: #444; }}
 .why {{ white-space: pre-line; }}
 </style></head>
-<body><main><h1>A lecture with Attention Atlas</h1>
-<p class="quiet">Answers are counts. No name, no seat and no time was recorded. A sentence is the text that was on screen, as it was typed: read it before you pass this file on.</p>
-<h2>What was shown</h2>
+<body><main><h1>{title}</h1>
+<p class="quiet">{about}</p>
+<h2>{heading}</h2>
 {shown}
 {votes}
 </main></body></html>
@@ -52,8 +53,14 @@ def lecture_report(record: Record) -> str:
     )
     votes = "".join(_votes(number, vote) for number, vote in enumerate(summary["votes"], 1))
     return _PAGE.format(
-        shown=f"<ol>{lines}</ol>" if lines else "<p>No picture was shown.</p>",
-        votes=votes or "<h2>Answers</h2><p>No question was answered.</p>",
+        lang=current().code,
+        title=_("A lecture with Attention Atlas"),
+        about=_(
+            "Answers are counts. No name, no seat and no time was recorded. A sentence is the text that was on screen, as it was typed: read it before you pass this file on."
+        ),
+        heading=_("What was shown"),
+        shown=f"<ol>{lines}</ol>" if lines else f"<p>{_('No picture was shown.')}</p>",
+        votes=votes or f"<h2>{_('Answers')}</h2><p>{_('No question was answered.')}</p>",
     )
 
 
@@ -64,16 +71,16 @@ def _quoted(sentence: str) -> str:
 def _votes(number: int, vote: Mapping[str, Any]) -> str:
     """Return one question: a bar for each answer, of the first vote too where the room voted twice, and the reason."""
     rows = [*answer_rows(vote)]
-    most = max((int(count or 0) for _, _, first, last in rows for count in (first, last)), default=0) or 1
+    most = max((int(count or 0) for *_name, first, last in rows for count in (first, last)), default=0) or 1
     lines = "".join(_answer(most, *row) for row in rows)
     why = f'<p class="why">{escape(vote["why"])}</p>' if vote["why"] else ""
-    counted = f"{vote['answered']} answered"
+    counted = _("{n} answered", n=vote["answered"])
     if before := vote.get("before"):
-        counted += f"; in the first vote {before['answered']} (grey)"
+        counted += _("; in the first vote {n} (grey)", n=before["answered"])
     if changed := vote.get("changed"):
-        counted += (
-            f". Of {changed['both']} who voted twice, {changed['to_right']} changed from wrong to right "
-            f"and {changed['to_wrong']} from right to wrong"
+        counted += _(
+            ". Of {both} who voted twice, {to_right} changed from wrong to right and {to_wrong} from right to wrong",
+            **changed,
         )
     return (
         f"<section><h2>{number}. {escape(vote['words'])}</h2>"
@@ -83,7 +90,7 @@ def _votes(number: int, vote: Mapping[str, Any]) -> str:
 
 def _answer(most: int, name: str, right: str, first: int | str, last: int) -> str:
     earlier = f'<div class="first" style="width:{100 * int(first) / most:.1f}%"></div>' if first != "" else ""
-    count = f"{last} (first {first})" if first != "" else f"{last}"
+    count = _("{last} (first {first})", last=last, first=first) if first != "" else f"{last}"
     mark, row = (" \u2713", ' class="right"') if right == "yes" else ("", "")
     return (
         f"<tr{row}><td>{escape(name)}{mark}</td>"

@@ -24,10 +24,11 @@ from starlette.routing import Route
 from core.errors import InputError
 from viz import limits
 from viz.classroom import store
-from viz.classroom.light_pages import asset, follower_page, notes, presenter
+from viz.classroom.light_pages import asset, follower_page, notes, presenter, reader_language
 from viz.classroom.report import lecture_report
 from viz.classroom.room import LASTS, Room
 from viz.classroom.seats import CLOSED, LEAD, SEAT, Refusal
+from viz.languages import mark, using
 
 HOME = re.compile(r"/(?:[\w.~%-]+/)*")
 NOTHING: Mapping[str, str] = {}
@@ -41,9 +42,9 @@ POINTING, SIDES = ("hover", "word"), ("source", "target")
 """Kinds of pointing in a picture, and the rows of the words view."""
 STRANGER = (
     403,
-    "You do not control this room.",
-    "Only the person who opened it may do so.",
-    "Join as a student, or use the lecturer's own link.",
+    mark("You do not control this room."),
+    mark("Only the person who opened it may do so."),
+    mark("Join as a student, or use the lecturer's own link."),
 )
 
 STREAMS = {False: 4, True: 16}
@@ -52,9 +53,9 @@ RETURNING = 16
 """Open files that must stay free for those inside."""
 CROWDED = (
     503,
-    "This page is open too often.",
-    f"A student has {STREAMS[False]} connections to a room at most, and the server keeps some files free.",
-    "Close other windows of this room, or try again in a minute.",
+    mark("This page is open too often."),
+    mark("A student has {most} connections to a room at most, and the server keeps some files free."),
+    mark("Close other windows of this room, or try again in a minute."),
 )
 _streams: Counter[tuple[str, str]] = Counter()
 
@@ -107,8 +108,11 @@ async def votes(request: Request) -> Response:
 
 async def report(request: Request) -> Response:
     """Send what was shown and the counts of all answers, as one page, to the lecturer."""
+    room = _own_room(request)
+    with using(reader_language(request)):
+        page = lecture_report(room.record)
     return Response(
-        lecture_report(_own_room(request).record),
+        page,
         media_type="text/html",
         headers={"Content-Disposition": 'attachment; filename="lecture.html"', "Cache-Control": "no-store"},
     )
@@ -129,7 +133,7 @@ async def events(request: Request) -> Response:
     room = _led(request) if leads else _joined(request)
     seat = "" if leads else request.cookies.get(SEAT, "")
     if _streams[room.code, seat] >= STREAMS[leads] or limits.refusal_reason(RETURNING):
-        raise Refusal(*CROWDED)
+        raise Refusal(*CROWDED, most=STREAMS[False])
     last = request.headers.get("last-event-id", "")
     start = int(last) if last.isascii() and last.isdecimal() and len(last) < 16 else 0
     return StreamingResponse(
@@ -230,7 +234,10 @@ async def steer(request: Request) -> Response:
     act = ACTS.get(str(message.get("act", "")))
     if act is None:
         raise InputError(
-            "The room does not know this command.", f"The commands are {', '.join(ACTS)}.", "Reload the page."
+            "The room does not know this command.",
+            "The commands are {names}.",
+            "Reload the page.",
+            names=", ".join(ACTS),
         )
     await asyncio.to_thread(act, room, message)
     return JSONResponse({})
@@ -241,8 +248,9 @@ def _touch(room: Room, message: dict[str, Any]) -> None:
     if what not in POINTING:
         raise InputError(
             "The room does not know this kind of pointing.",
-            f"The kinds are {', '.join(POINTING)}.",
+            "The kinds are {names}.",
             "Reload the page.",
+            names=", ".join(POINTING),
         )
     fits = isinstance(at, dict) and all(
         type(value) in (int, type(None)) or value in SIDES for value in at.values()
@@ -277,7 +285,7 @@ ACTS: dict[str, Callable[[Room, dict[str, Any]], None]] = {
 def _room(request: Request) -> Room:
     room = store.ROOMS.find(request.path_params["code"])
     if room is None:
-        raise Refusal(*store.NO_ROOM)
+        raise Refusal(*store.NO_ROOM, length=store.LENGTH)
     return room
 
 
@@ -307,7 +315,11 @@ async def _body(request: Request) -> dict[str, Any]:
         data += piece
         if len(data) > MOST_BODY:
             raise Refusal(
-                413, "The message is too long.", f"It has {MOST_BODY:,} bytes at most.", "Shorten it."
+                413,
+                "The message is too long.",
+                "It has {most:,} bytes at most.",
+                "Shorten it.",
+                most=MOST_BODY,
             )
     try:
         message = json.loads(data or b"{}", parse_constant=_no_number)
@@ -345,8 +357,10 @@ def _with_refusals(
         try:
             return await handler(request)
         except InputError as error:
+            with using(reader_language(request)):
+                words = f"{error.wrong} {error.rule} {error.remedy}"
             return JSONResponse(
-                {"error": str(error)}, getattr(error, "status", 400), {"Cache-Control": "no-store"}
+                {"error": words}, getattr(error, "status", 400), {"Cache-Control": "no-store"}
             )
         except ClientDisconnect:
             return Response(status_code=400)

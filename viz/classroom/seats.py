@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import InputError
+from viz.languages import mark
 
 LEAD, SEAT = "atlas_lead", "atlas_seat"
 """Cookies of a browser: that it leads a room (its code and secret), that it follows (its seat)."""
@@ -21,28 +22,33 @@ BURST, RATE = 10.0, 4.0
 class Refusal(InputError):
     """A refusal in words; `status` is its HTTP status.
 
-    >>> Refusal(*FAST).status
+    >>> Refusal(*FAST, rate=RATE).status
     429
     """
 
-    def __init__(self, status: int, wrong: str, rule: str, remedy: str) -> None:
-        super().__init__(wrong, rule, remedy)
+    def __init__(self, status: int, wrong: str, rule: str, remedy: str, **values: Any) -> None:
+        super().__init__(wrong, rule, remedy, **values)
         self.status = status
 
 
 FULL = (
     503,
-    "The room is full.",
-    f"A room has {MOST_SEATS} seats.",
-    "Look at the wall, or ask the lecturer to open a second room.",
+    mark("The room is full."),
+    mark("A room has {most} seats."),
+    mark("Look at the wall, or ask the lecturer to open a second room."),
 )
 FAST = (
     429,
-    "That was too fast.",
-    f"A seat may send {RATE:g} messages a second.",
-    "Wait a moment and send it again.",
+    mark("That was too fast."),
+    mark("A seat may send {rate:g} messages a second."),
+    mark("Wait a moment and send it again."),
 )
-CLOSED = (403, "You are not in this room.", "Only those who have joined can see it.", "Join with the code.")
+CLOSED = (
+    403,
+    mark("You are not in this room."),
+    mark("Only those who have joined can see it."),
+    mark("Join with the code."),
+)
 
 
 @dataclass
@@ -100,7 +106,7 @@ class Seats:
                 for name in gone:
                     del self._by_name[name]
             if len(self._by_name) >= MOST_SEATS:
-                raise Refusal(*FULL)
+                raise Refusal(*FULL, most=MOST_SEATS)
             self._by_name[seat := new or secrets.token_urlsafe(12)] = Seat(self._now(), self._now())
         return seat
 
@@ -127,7 +133,7 @@ class Seats:
         if one is None:
             raise Refusal(*CLOSED)
         if one.allowance + RATE * (self._now() - one.sent) < 1:
-            raise Refusal(*FAST)
+            raise Refusal(*FAST, rate=RATE)
         return True
 
     def may_send(self, seat: str) -> None:
@@ -142,7 +148,7 @@ class Seats:
         one.allowance = min(BURST, one.allowance + RATE * max(0.0, now - one.sent))
         one.sent = now
         if one.allowance < 1:
-            raise Refusal(*FAST)
+            raise Refusal(*FAST, rate=RATE)
         one.allowance -= 1
 
     def clear(self) -> None:

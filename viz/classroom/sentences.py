@@ -41,19 +41,22 @@ class Sentences:
         words = " ".join(TURNS.sub("", sentence).split())
         if all(unicodedata.category(letter)[0] in "CZ" for letter in words):
             raise InputError(
-                "The sentence is empty.", f"It has 1 to {LONGEST} characters.", "Write a sentence."
+                "The sentence is empty.", "It has 1 to {most} characters.", "Write a sentence.", most=LONGEST
             )
         if len(words) > LONGEST:
             raise InputError(
-                f"The sentence has {len(words):,} characters.",
-                f"It has {LONGEST} at most.",
+                "The sentence has {n:,} characters.",
+                "It has {most} at most.",
                 "Shorten it.",
+                n=len(words),
+                most=LONGEST,
             )
         if seat not in self._waiting and len(self._waiting) >= MOST:
             raise InputError(
                 "No more sentences can be sent now.",
-                f"At most {MOST} wait for the lecturer.",
+                "At most {most} wait for the lecturer.",
                 "Try again when the lecturer has read some.",
+                most=MOST,
             )
         self._waiting[seat] = words
 

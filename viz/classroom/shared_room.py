@@ -13,14 +13,15 @@ from viz.classroom.log import entry_position
 from viz.classroom.pictures import RoomPicture
 from viz.classroom.room import Room
 from viz.classroom.seats import Refusal
+from viz.languages import mark
 
 FIRST = 1_767_225_600_000
 """The beginning of 2026 in milliseconds: numbers of changes count from it."""
 UNREACHABLE = (
     503,
-    "The room cannot be reached now.",
-    "The copies of this server share it through Redis, which does not answer.",
-    "Wait a little: it goes on by itself.",
+    mark("The room cannot be reached now."),
+    mark("The copies of this server share it through Redis, which does not answer."),
+    mark("Wait a little: it goes on by itself."),
 )
 
 

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from viz.classroom.room import Room
 from viz.classroom.seats import Refusal
+from viz.languages import mark
 
 SIGNS, LENGTH = "23456789BCDFGHJKMNPQRSTVWXYZ", 6
 """No character that is mistaken for another (0 O, 1 I L), and no vowel, so that no word comes out."""
@@ -21,15 +22,15 @@ WINDOW, MOST_WRONG, MOST_WRONG_IN_ALL = 60.0, 20, 300
 """Seconds in which one address may try so many wrong codes, and all addresses together."""
 NO_ROOM = (
     404,
-    "There is no room with this code.",
-    f"A code has {LENGTH} characters, letters and digits.",
-    "Check the code on the wall, and type it again.",
+    mark("There is no room with this code."),
+    mark("A code has {length} characters, letters and digits."),
+    mark("Check the code on the wall, and type it again."),
 )
 BARRED = (
     429,
-    "Too many wrong codes were tried.",
-    f"An address may try {MOST_WRONG} wrong codes per minute.",
-    "Wait a minute, or scan the QR code on the wall.",
+    mark("Too many wrong codes were tried."),
+    mark("An address may try {most} wrong codes per minute."),
+    mark("Wait a minute, or scan the QR code on the wall."),
 )
 
 
@@ -167,8 +168,9 @@ class InMemory:
                 raise Refusal(
                     503,
                     "No more rooms can be opened.",
-                    f"This server holds {MOST_ROOMS} at a time.",
+                    "This server holds {most} at a time.",
                     "Try again when a lecture has ended.",
+                    most=MOST_ROOMS,
                 )
             self._rooms[room.code] = room
         return room
@@ -184,16 +186,16 @@ class InMemory:
         if room is not None and door and secrets.compare_digest(door.encode(), room.door.encode()):
             return room
         if self.guesses.barred(address):
-            raise Refusal(*BARRED)
+            raise Refusal(*BARRED, most=MOST_WRONG)
         if room is None:
             self._wrong(address)
-            raise Refusal(*NO_ROOM)
+            raise Refusal(*NO_ROOM, length=LENGTH)
         return room
 
     def find_ended(self, code: str, address: str | None = None) -> Room | None:
         """Return the room of this code if it ended recently, else None. Raises Refusal where this address tried too many codes."""
         if address is not None and self.guesses.barred(address):
-            raise Refusal(*BARRED)
+            raise Refusal(*BARRED, most=MOST_WRONG)
         room = self._rooms.get(plain(code[:40]))
         return room if room and room.ended and not room.is_forgotten() else None
 

@@ -96,6 +96,21 @@ def using(code: str) -> Iterator[None]:
         _language.reset(token)
 
 
+def preferred(header: str) -> str:
+    """Return the code of the language that a header Accept-Language asks for first among those that we have.
+
+    >>> preferred("de-DE,es-MX;q=0.8,en;q=0.5"), preferred("fr"), preferred("en,es;q=0.9")
+    ('es', 'en', 'en')
+    """
+    wishes = []
+    for place, wish in enumerate(header.split(",")[:20]):
+        tag, _sign, weight = wish.strip().partition(";q=")
+        share = float(weight) if weight.replace(".", "", 1).isdecimal() else 1.0
+        wishes.append((-share, place, tag.partition("-")[0].lower()))
+    codes = (code for _share, _place, code in sorted(wishes))
+    return next((code for code in codes if code in LANGUAGES and not LANGUAGES[code].hidden), ENGLISH.code)
+
+
 def _(message: str, /, **values: Any) -> str:
     """Return a message in the language of this thread, its `{names}` replaced by the values.
 

@@ -15,7 +15,13 @@ ROOT = Path(__file__).resolve().parents[2]
 CALLS = ("_", "mark")
 ERRORS = ("InputError", "Refusal", "refusal")
 """Errors in words: their parts are looked up when they are read (`core.errors.language`)."""
-WORDED = ("viz/instruments/sketch/", "viz/instruments/picture/")
+WORDED = (
+    "viz/instruments/sketch/",
+    "viz/instruments/picture/",
+    "viz/classroom/",
+    "viz/uploads/",
+    "viz/limits.py",
+)
 """Places whose errors are worded when they are read; elsewhere `_` words them where they are raised."""
 KNOBS = ("pills", "segmented", "select", "select_slider", "slider", "number", "toggle", "sentence", "doodle")
 """Functions of viz.widgets.knobs that declare a control of an exhibit, its label first."""
@@ -27,7 +33,7 @@ HTML_NAME = "_HTML"
 """The constant of a module with the HTML of its component."""
 FIELDS = {"Page": ("title", "claim", "activity"), "Task": ("title", "says")}
 """Fields of a `Page`, which are read without running its file (viz.shell.pages), and of the small tasks of `core`."""
-ATTRIBUTES = ("title", "aria-label", "placeholder")
+ATTRIBUTES = ("title", "aria-label", "placeholder", "alt")
 OF_CORE = (
     "core/data/corpora.py",
     "core/analysis/heads/habits.py",
@@ -48,8 +54,8 @@ HABITS = ("HABIT_NAMES", "TESTS")
 DIVIDED = ("viz/course/", "viz/workspace/")
 """Packages that have a catalogue for each of their folders."""
 COMPONENTS = {
-    ".js": ("viz/shell/", "viz/workspace/", "viz/instruments/"),
-    ".html": ("viz/shell/", "viz/workspace/"),
+    ".js": ("viz/shell/", "viz/workspace/", "viz/instruments/", "viz/classroom/"),
+    ".html": ("viz/shell/", "viz/workspace/", "viz/classroom/"),
 }
 """Folders whose HTML and scripts are those of components, by the ending of their names: the words go to the browser with their data."""
 _WORDS_OF_DATA = re.compile(r'^(?:title|says|head) = "(.*)"$', re.MULTILINE)

@@ -33,11 +33,14 @@ from core.errors import InputError
 from core.jobs.listing import Listing
 from core.jobs.user_models import SHELF
 from viz import limits
+from viz.classroom.light_pages import reader_language
 from viz.classroom.seats import Refusal
+from viz.languages import using
 from viz.uploads.store import UPLOADS, Upload, refusal
 
 log = logging.getLogger("atlas")
 CONFIG, HEAD = "config.json", "head"
+NAMES = {"config": CONFIG, "tokenizer": FILE, "weights": SINGLE}
 MOST = {CONFIG: MB, FILE: MAX_FILE, HEAD: 8 + MAX_HEADER}
 """Bytes of each part; of the weights the server's own limit."""
 QUIET, SLOWEST, FIRST = 15.0, 20_000, 20.0
@@ -52,7 +55,8 @@ async def part(request: Request) -> Response:
     try:
         return JSONResponse(await _receive(request), headers={"Cache-Control": "no-store"})
     except InputError as error:
-        reason = {"wrong": error.wrong, "rule": error.rule, "remedy": error.remedy}
+        with using(reader_language(request)):
+            reason = {"wrong": error.wrong, "rule": error.rule, "remedy": error.remedy}
         return JSONResponse(reason, getattr(error, "status", 400), {"Cache-Control": "no-store"})
     except ClientDisconnect:
         return Response(status_code=400)
@@ -64,7 +68,8 @@ async def _receive(request: Request) -> dict[str, str]:
             403,
             "Nothing can be uploaded to this server.",
             "It takes models only if it was started so.",
-            f"Start it with {limits.UPLOAD}=1.",
+            "Start it with {variable}=1.",
+            variable=limits.UPLOAD,
         )
     upload, name = UPLOADS.find(request.path_params["ticket"]), request.path_params["part"]
     if upload.busy:
@@ -87,9 +92,11 @@ async def _receive(request: Request) -> dict[str, str]:
         upload.busy = False
     raise refusal(
         404,
-        f"'{printable(name, 60)}' is none of the files of a model.",
-        f"They are {CONFIG}, {FILE} and {SINGLE}.",
+        "'{name}' is none of the files of a model.",
+        "They are {config}, {tokenizer} and {weights}.",
         "Choose these three.",
+        name=printable(name, 60),
+        **NAMES,
     )
 
 
@@ -117,9 +124,12 @@ async def _head(upload: Upload, request: Request) -> dict[str, str]:
     if not 10 <= size <= limits.upload_limit():
         raise refusal(
             413,
-            f"{SINGLE} has {size:,} bytes." if size else f"It is not said how long {SINGLE} is.",
-            f"This server takes up to {limits.upload_limit():,}.",
+            "{name} has {size:,} bytes." if size else "It is not said how long {name} is.",
+            "This server takes up to {most:,}.",
             "Choose a smaller model.",
+            name=SINGLE,
+            size=size,
+            most=limits.upload_limit(),
         )
     head = b"".join([piece async for piece in _body(request, HEAD, _announced(request, HEAD, MOST[HEAD]))])
     upload.received.discard(HEAD)
@@ -136,7 +146,10 @@ def _judge(upload: Upload, head: bytes, size: int) -> None:
     """
     if shutil.disk_usage(upload.folder).free < size + SPARE:
         raise refusal(
-            507, f"The disk of this server has no room for {size:,} bytes.", "All three files must lie there."
+            507,
+            "The disk of this server has no room for {size:,} bytes.",
+            "All three files must lie there.",
+            size=size,
         )
     with (upload.folder / SINGLE).open("wb") as file:
         file.write(head)
@@ -145,9 +158,10 @@ def _judge(upload: Upload, head: bytes, size: int) -> None:
     if plan.tokenizer is None and FILE not in upload.received:
         raise refusal(
             400,
-            f"{FILE} is missing.",
+            "{name} is missing.",
             "A model that reads text needs it; one that reads pictures has none.",
             "Choose it, too.",
+            name=FILE,
         )
     read_tokenizer(upload.folder, plan)
     core.serving.engine.default().check_memory_for(Listing(f"This {_name(upload)}", True, memory=plan.memory))
@@ -156,13 +170,16 @@ def _judge(upload: Upload, head: bytes, size: int) -> None:
 async def _weights(upload: Upload, request: Request) -> dict[str, str]:
     """Receive the weights, piece by piece into their place; then open the model."""
     if HEAD not in upload.received:
-        raise _order("its beginning")
+        raise _order(HEAD)
     size = _announced(request, SINGLE, limits.upload_limit())
     if size != upload.size:
         raise refusal(
             400,
-            f"{SINGLE} has {size:,} bytes now, and had {upload.size:,}.",
+            "{name} has {size:,} bytes now, and had {before:,}.",
             "It must be the file that was judged.",
+            name=SINGLE,
+            size=size,
+            before=upload.size,
         )
     upload.received.discard(HEAD)  # whatever comes of it, it begins with the judgement again
     at = 0
@@ -171,7 +188,10 @@ async def _weights(upload: Upload, request: Request) -> dict[str, str]:
             known = upload.head[at : at + len(piece)]
             if not piece.startswith(known):
                 raise refusal(
-                    400, f"{SINGLE} begins otherwise than before.", "It must be the file that was judged."
+                    400,
+                    "{name} begins otherwise than before.",
+                    "It must be the file that was judged.",
+                    name=SINGLE,
                 )
             await asyncio.to_thread(file.write, piece)
             at += len(piece)
@@ -193,7 +213,10 @@ def _open(upload: Upload) -> str:
             raise
         log.exception("an upload could not be opened")
         raise refusal(
-            400, f"It could not be opened ({type(error).__name__}).", "The server's log says more."
+            400,
+            "It could not be opened ({kind}).",
+            "The server's log says more.",
+            kind=type(error).__name__,
         ) from None
     return found.name
 
@@ -208,13 +231,18 @@ def _announced(request: Request, name: str, most: int) -> int:
     """Return the announced number of bytes of the body. Raises Refusal for too many, or for no number."""
     said = request.headers.get("content-length", "")
     if not (said.isascii() and said.isdecimal() and len(said) < 16):
-        raise refusal(411, f"It is not said how long {name} is.", "The length stands before the file.")
+        raise refusal(
+            411, "It is not said how long {name} is.", "The length stands before the file.", name=name
+        )
     if int(said) > most:
         raise refusal(
             413,
-            f"{name} has {int(said):,} bytes.",
-            f"It may have at most {most:,}.",
+            "{name} has {size:,} bytes.",
+            "It may have at most {most:,}.",
             "Choose a smaller file.",
+            name=name,
+            size=int(said),
+            most=most,
         )
     return int(said)
 
@@ -235,8 +263,10 @@ async def _body(request: Request, name: str, size: int) -> AsyncIterator[bytes]:
         if came > size:
             raise refusal(
                 400,
-                f"{name} is longer than was said: more than {size:,} bytes.",
+                "{name} is longer than was said: more than {size:,} bytes.",
                 "It has as many as announced.",
+                name=name,
+                size=size,
             )
         if taken > FIRST and came < SLOWEST * (taken - FIRST):
             raise _slow(name)
@@ -245,17 +275,36 @@ async def _body(request: Request, name: str, size: int) -> AsyncIterator[bytes]:
             yield bytes(held)
             held.clear()
     if came < size:
-        raise refusal(400, f"{name} ended after {came:,} of {size:,} bytes.", "It has as many as announced.")
+        raise refusal(
+            400,
+            "{name} ended after {n:,} of {size:,} bytes.",
+            "It has as many as announced.",
+            name=name,
+            n=came,
+            size=size,
+        )
     if held:
         yield bytes(held)
 
 
 def _slow(name: str) -> Refusal:
-    return refusal(408, f"{name} comes too slowly.", f"At least {SLOWEST:,} bytes a second must come.")
+    return refusal(
+        408,
+        "{name} comes too slowly.",
+        "At least {least:,} bytes a second must come.",
+        name=name,
+        least=SLOWEST,
+    )
 
 
 def _order(missing: str) -> Refusal:
-    return refusal(409, f"{missing} has not come.", f"The files come in order: {CONFIG}, {FILE}, {SINGLE}.")
+    return refusal(
+        409,
+        "Its beginning has not come." if missing == HEAD else "{name} has not come.",
+        "The files come in order: {config}, {tokenizer}, {weights}.",
+        name=missing,
+        **NAMES,
+    )
 
 
 ROUTES = [Route("/upload/{ticket}/{part}", part, methods=["POST"])]

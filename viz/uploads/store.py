@@ -11,21 +11,23 @@ import threading
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import core.serving.engine
 from core.jobs.user_models import SHELF
 from viz.classroom.seats import Refusal
+from viz.languages import mark
 
 VISITORS = 8
 """The most visitors with a model of their own at once."""
 PREFIX = "atlas-upload-"
 """The folders' names begin so, in the system's place for temporary ones; the number of the process follows."""
-SEND_AGAIN = "Choose the files again, and send them once more."
+SEND_AGAIN = mark("Choose the files again, and send them once more.")
 
 
-def refusal(status: int, wrong: str, rule: str, remedy: str = SEND_AGAIN) -> Refusal:
+def refusal(status: int, wrong: str, rule: str, remedy: str = SEND_AGAIN, **values: Any) -> Refusal:
     """Return a refusal in words, with the status of the answer."""
-    return Refusal(status, wrong, rule, remedy)
+    return Refusal(status, wrong, rule, remedy, **values)
 
 
 @dataclass(eq=False)
@@ -86,9 +88,11 @@ class Uploads:
         if having >= VISITORS:
             raise refusal(
                 503,
-                f"{having} visitors have a model of their own here.",
-                f"At most {VISITORS} may, so that there is room for the lesson.",
+                "{n} visitors have a model of their own here.",
+                "At most {most} may, so that there is room for the lesson.",
                 "Try again when one of them has left.",
+                n=having,
+                most=VISITORS,
             )
 
     def forget(self, upload: Upload) -> None:

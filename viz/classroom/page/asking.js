@@ -1,4 +1,6 @@
 // A question before the room: what can be touched before the reveal, how many gave each answer after it.
+import { say } from "./words.js";
+
 const make = (tag, className, parent, text) => {
   const made = document.createElement(tag);
   if (className) made.className = className;
@@ -37,13 +39,13 @@ export function ask(home, asked, send) {
   home.replaceChildren();
   if (!asked.id) return;
   typeset(make("h2", "", home), asked, "words");
-  if (asked.again && !asked.revealed) make("p", "", home, "Discuss it with your neighbours, then answer again.");
+  if (asked.again && !asked.revealed) make("p", "", home, say("Discuss it with your neighbours, then answer again."));
   if (asked.revealed) return drawTally(home, asked);
   if (!send) {
     const row = asked.kind === "choice" && make("div", "options", home);
     if (row) for (const option of asked.options) make("span", "option", row, option);
-    if (asked.kind === "number") make("p", "", home, `${short(asked.low)} to ${measured(asked, asked.high)}`);
-    return void make("p", "muted", home, "Answer on your phone. The answers are shown after the vote.");
+    if (asked.kind === "number") make("p", "", home, say("{low} to {high}", { low: short(asked.low), high: measured(asked, asked.high) }));
+    return void make("p", "muted", home, say("Answer on your phone. The answers are shown after the vote."));
   }
   const told = make("p", "muted");
   told.setAttribute("role", "status");
@@ -52,14 +54,14 @@ export function ask(home, asked, send) {
     given.set(asked.id, answer);
     const wrong = await send(asked.id, answer);
     if (wrong) given.set(asked.id, before);
-    told.textContent = wrong || "Sent. You can change it until the answers are shown.";
+    told.textContent = wrong || say("Sent. You can change it until the answers are shown.");
     press();
   };
   let press = () => {};
   if (asked.kind === "number") number(home, asked, keep);
-  else if (asked.kind === "touch") make("button", "primary", home, "Show the answer").addEventListener("click", () => keep(0));
+  else if (asked.kind === "touch") make("button", "primary", home, say("Show the answer")).addEventListener("click", () => keep(0));
   else {
-    const cell = asked.kind === "cell", rows = (cell ? ["Row (query)", "Column (key)"] : [""]).map((name) => {
+    const cell = asked.kind === "cell", rows = (cell ? [say("Row (query)"), say("Column (key)")] : [""]).map((name) => {
       if (name) make("p", "muted", home, name);
       const row = make("div", asked.kind === "choice" ? "options" : "options words", home);
       return asked.options.map((option) => make("button", "", row, option));
@@ -76,11 +78,11 @@ export function ask(home, asked, send) {
     press();
   }
   home.append(told);
-  if (given.has(asked.id)) told.textContent = "Sent. You can change it until the answers are shown.";
+  if (given.has(asked.id)) told.textContent = say("Sent. You can change it until the answers are shown.");
 }
 
 function number(home, asked, keep) {
-  const row = make("div", "row", home), slider = make("input", "", row), label = make("output", "", row), button = make("button", "primary", row, asked.commit ?? "Send");
+  const row = make("div", "row", home), slider = make("input", "", row), label = make("output", "", row), button = make("button", "primary", row, asked.commit ?? say("Send"));
   const whole = Number.isInteger(asked.low) && Number.isInteger(asked.high) && asked.high - asked.low >= 10;
   Object.assign(slider, { type: "range", min: asked.low, max: asked.high, step: whole ? 1 : (asked.high - asked.low) / 100 });
   slider.value = given.get(asked.id) ?? (asked.low + asked.high) / 2;
@@ -95,15 +97,15 @@ function number(home, asked, keep) {
 function short(value, whole = 1) {
   const edge = whole / 1000;
   if (Number.isInteger(value)) return String(value);
-  if (value > 0 && value < edge) return `under ${edge}`;
-  if (value > whole - edge && value < whole) return `over ${Number((whole - edge).toPrecision(3))}`;
+  if (value > 0 && value < edge) return say("under {n}", { n: edge });
+  if (value > whole - edge && value < whole) return say("over {n}", { n: Number((whole - edge).toPrecision(3)) });
   return String(Number(value.toPrecision(3)));
 }
 /** A number with the unit of the question; percent without a space before it. */
 const measured = ({ unit }, value) => unit.startsWith("%") ? `${short(value, 100)}${unit}` : `${short(value)} ${unit}`.trim();
 
 /** How the discussion changed the answers of those who voted twice. */
-const changes = ({ both, to_right, to_wrong }) => `Of ${both} who voted twice, ${to_right} changed from wrong to right and ${to_wrong} from right to wrong.`;
+const changes = (counts) => say("Of {both} who voted twice, {to_right} changed from wrong to right and {to_wrong} from right to wrong.", counts);
 
 const same = (one, other) => one !== undefined && String(one) === String(other);   // pairs of a cell too
 
@@ -120,9 +122,9 @@ const worded = (asked, answer) => asked.kind === "number" ? measured(asked, answ
 function verdict(home, asked) {
   const own = given.get(asked.id), first = firsts.get(asked.id);
   if (own === undefined || asked.kind === "touch") return;
-  const right = isRight(asked, own), before = first !== undefined && !same(first, own) ? `, first ${worded(asked, first)}` : "";
-  const said = right === undefined ? "" : right ? " That is right." : " That is not right.";
-  make("p", "verdict", home, `You answered ${worded(asked, own)}${before}.${said}`).dataset.right = String(right ?? "");
+  const right = isRight(asked, own), before = first !== undefined && !same(first, own) ? say(", first {answer}", { answer: worded(asked, first) }) : "";
+  const said = right === undefined ? "" : right ? say(" That is right.") : say(" That is not right.");
+  make("p", "verdict", home, say("You answered {answer}.", { answer: worded(asked, own) + before }) + said).dataset.right = String(right ?? "");
 }
 
 /** Draw a question that one reader alone has answered: the answer, the right one, and why. */
@@ -132,14 +134,14 @@ export function judge(home, asked) {
   typeset(make("h2", "", home), asked, "words");
   verdict(home, asked);
   const own = given.get(asked.id);
-  if (asked.kind === "number") make("p", "", home, `It is ${measured(asked, asked.truth)}.`);
+  if (asked.kind === "number") make("p", "", home, say("It is {answer}.", { answer: measured(asked, asked.truth) }));
   else {
     const row = make("div", "options", home);
     asked.options.forEach((option, place) => {
       const right = asked.truth?.includes(place) ?? true;
       const box = make("span", "option", row, right ? `${option} \u2713` : option);
       box.dataset.right = String(right);
-      if (own === place && asked.kind !== "touch") make("span", "mine", box, " \u25c2 you");
+      if (own === place && asked.kind !== "touch") make("span", "mine", box, say(" \u25c2 you"));
     });
   }
   if (asked.why) typeset(make("p", "", home), asked, "why");
@@ -150,11 +152,11 @@ export function drawTally(home, asked) {
   verdict(home, asked);
   const own = given.get(asked.id);
   const votes = [...(asked.before ? [asked.before] : []), asked], truth = [asked.truth ?? []].flat();
-  if (asked.before) make("p", "muted", home, "Above the first vote, below the second, after the discussion.");
+  if (asked.before) make("p", "muted", home, say("Above the first vote, below the second, after the discussion."));
   const bars = make("div", "bars", home);
   const line = (name, counts, right, mine = false) => {
     const label = make("span", `name${right ? " right" : ""}`, bars, right ? `${name} \u2713` : name);
-    if (mine) make("span", "mine", label, " \u25c2 you");
+    if (mine) make("span", "mine", label, say(" \u25c2 you"));
     const shares = make("span", "votes", bars), said = make("span", "", bars);
     votes.forEach(({ answered }, vote) => {
       const share = answered ? (100 * counts[vote]) / answered : 0;
@@ -167,14 +169,14 @@ export function drawTally(home, asked) {
   if (asked.kind === "number") asked.counts.forEach((_, i) => {
     const last = i === asked.counts.length - 1, value = truth[0];
     const right = truth.length > 0 && value >= asked.edges[i] && (value < asked.edges[i + 1] || last);
-    line(`${edge(asked.edges[i])} to ${edge(asked.edges[i + 1])}${unit}`, counted(i), right, own >= asked.edges[i] && (own < asked.edges[i + 1] || last));
+    line(say("{low} to {high}", { low: edge(asked.edges[i]), high: `${edge(asked.edges[i + 1])}${unit}` }), counted(i), right, own >= asked.edges[i] && (own < asked.edges[i + 1] || last));
   });
   else if (asked.kind === "cell") {
     const at = (vote, row, column) => vote.cells.find(([r, c]) => r === row && c === column)?.[2] ?? 0;
     for (const [row, column] of [...asked.cells].sort((a, b) => b[2] - a[2]).slice(0, 12)) line(`${asked.options[row]} \u2192 ${asked.options[column]}`, votes.map((vote) => at(vote, row, column)), false, same(own, [row, column]));
   } else asked.options.forEach((option, place) => { if (asked.kind === "choice" || counted(place).some(Boolean) || truth.includes(place)) line(option, counted(place), truth.includes(place), own === place); });
-  const all = asked.answered, answers = all === 1 ? "1 answer" : `${all} answers`, median = typeof asked.median === "number" ? `, median ${measured(asked, asked.median)}` : "";
-  const right = asked.kind === "number" && truth.length ? ` It is ${measured(asked, truth[0])}.` : "";
+  const all = asked.answered, answers = all === 1 ? say("1 answer") : say("{n} answers", { n: all }), median = typeof asked.median === "number" ? say(", median {value}", { value: measured(asked, asked.median) }) : "";
+  const right = asked.kind === "number" && truth.length ? ` ${say("It is {answer}.", { answer: measured(asked, truth[0]) })}` : "";
   make("p", "muted", home, `${answers}${median}.${right}`);
   if (asked.changed) make("p", "changed", home, changes(asked.changed));
   if (asked.why) typeset(make("p", "", home), asked, "why");

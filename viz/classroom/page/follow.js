@@ -2,6 +2,10 @@
 import { arrange, draw, isDrawn, touch } from "./draw.js";
 import { ask, remember } from "./asking.js";
 import { ending } from "./ending.js";
+import { learn, say } from "./words.js";
+
+learn(JSON.parse(document.body.dataset.words), document.documentElement);
+const SILENT = say("The server does not answer. Wait a moment and try again.");
 
 const at = (id) => document.getElementById(id);
 const [, typed = "", mode = "follow"] = /\/room(?:\/([^/]*))?(?:\/(wall))?$/.exec(location.pathname) ?? [];
@@ -14,12 +18,12 @@ const plain = (words) => words.normalize("NFKC").toUpperCase().replace(/[^\p{L}\
 /** Send an object; resolves to "", to what is wrong, in words, or to what is left of a lecture that has ended. */
 async function send(what, told) {
   try {
-    const answer = await fetch(`room/${encodeURIComponent(code)}/${what}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(told) });
+    const answer = await fetch(`room/${encodeURIComponent(code)}/${what}`, { method: "POST", headers: { "Content-Type": "application/json", "Accept-Language": document.documentElement.lang }, body: JSON.stringify(told) });
     if (answer.ok) return "";
     const { error, ended } = await answer.json();
     return ended ?? error;
   } catch {
-    return "The server does not answer. Wait a moment and try again.";
+    return SILENT;
   }
 }
 
@@ -27,7 +31,7 @@ const HEARD = {
   view(told) {
     view = told;
     at("lecture").hidden = false;
-    const shown = told.invites ? { title: leads ? "Join the lecture" : "You have joined", claim: leads ? "" : "What the lecturer shows appears here." } : told;
+    const shown = told.invites ? { title: leads ? say("Join the lecture") : say("You have joined"), claim: leads ? "" : say("What the lecturer shows appears here.") } : told;
     for (const name of ["title", "claim", "sentence"]) { at(name).textContent = shown[name] ?? ""; at(name).hidden = !shown[name]; }
     at("way").href = new URL(told.link ?? "", document.baseURI).href;
     at("unseen").hidden = told.pictures.length > 0 || !told.unseen;
@@ -39,8 +43,8 @@ const HEARD = {
   ask: (told) => ask(at("ask"), told, leads ? null : (question, answer) => send("answer", { question, answer })),
   mine: (told) => told.id && remember(told),
   pause({ paused }) { at("paused").hidden = !paused || leads; },
-  people({ joined }) { at("joined").textContent = joined === 1 ? "1 has joined" : `${joined} have joined`; },
-  waits({ waits }) { state(waits ? "The room waits for its server. It goes on by itself." : usual()); },
+  people({ joined }) { at("joined").textContent = joined === 1 ? say("1 has joined") : say("{n} have joined", { n: joined }); },
+  waits({ waits }) { state(waits ? say("The room waits for its server. It goes on by itself.") : usual()); },
   place({ address, qr }) { at("address").textContent = address; at("qr").src = qr; },
   accepted({ sentences }) {
     at("accepted").hidden = !sentences.length;
@@ -48,7 +52,7 @@ const HEARD = {
   },
 };
 
-const usual = () => held ? "Looking around alone" : leads ? "" : "Following";
+const usual = () => held ? say("Looking around alone") : leads ? "" : say("Following");
 
 /** While somebody looks around alone, the lecturer's changes wait. */
 function hear(topic, told) {
@@ -71,7 +75,7 @@ function follow() {
   for (const topic of Object.keys(HEARD)) stream.addEventListener(topic, ({ data }) => hear(topic, JSON.parse(data)));
   stream.addEventListener("end", ({ data }) => { stream.close(); over(JSON.parse(data)); });
   stream.onerror = () => {
-    state("Connection lost. Trying again\u2026");
+    state(say("Connection lost. Trying again\u2026"));
     if (stream.readyState === EventSource.CLOSED) setTimeout(again, 2000);   // refused: the seat, or the room, is gone
   };
 }
@@ -80,7 +84,7 @@ function follow() {
 async function again() {
   const wrong = await enter();
   if (!wrong) return follow();
-  if (typeof wrong === "string" && /server does not answer/.test(wrong)) return setTimeout(again, 2000);
+  if (wrong === SILENT) return setTimeout(again, 2000);
   return over(wrong);
 }
 
@@ -118,14 +122,14 @@ async function begin() {
 at("door").onsubmit = (event) => {
   event.preventDefault();
   const asked = plain(at("typed").value);
-  if (!asked) at("wrong").textContent = "This is not a code. A code has 6 letters and digits. Type it as it is on the wall.";
+  if (!asked) at("wrong").textContent = say("This is not a code. A code has 6 letters and digits. Type it as it is on the wall.");
   else location.assign(new URL(`room/${encodeURIComponent(asked)}`, document.baseURI));
 };
 at("say").onsubmit = async (event) => {
   event.preventDefault();
   const wrong = await send("say", { sentence: at("written").value });
   if (wrong?.shown) return over(wrong);
-  at("sent").textContent = wrong || "Sent. Only the lecturer sees it, until it is accepted for the wall. A second one replaces it.";
+  at("sent").textContent = wrong || say("Sent. Only the lecturer sees it, until it is accepted for the wall. A second one replaces it.");
   if (!wrong) at("written").value = "";
 };
 at("look").onclick = () => alone(true);

@@ -2,6 +2,9 @@
 import { arrange, draw, isDrawn, touch } from "./draw.js";
 import { ask, drawTally } from "./asking.js";
 import { ending } from "./ending.js";
+import { learn, say } from "./words.js";
+
+learn(JSON.parse(document.body.dataset.words), document.documentElement);
 
 const at = (id) => document.getElementById(id);
 const [, typed = ""] = /\/room\/([^/]*)\/presenter$/.exec(location.pathname) ?? [];
@@ -11,9 +14,9 @@ const WEAK = 0.35, STRONG = 0.7;   // shares of right answers: below, a hint is 
 let plan = {}, asked = {}, people = {}, ahead = 0;   // ahead: seconds that this clock is before the server's
 
 const state = (words) => { at("state").textContent = words; };
-const say = (id, words) => { at(id).textContent = words; at(id).hidden = !words; };
-const post = (what, told) => fetch(`room/${code}/${what}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(told) });
-const skip = (optional) => (optional ? " (may be skipped)" : "");
+const put = (id, words) => { at(id).textContent = words; at(id).hidden = !words; };
+const post = (what, told) => fetch(`room/${code}/${what}`, { method: "POST", headers: { "Content-Type": "application/json", "Accept-Language": document.documentElement.lang }, body: JSON.stringify(told) });
+const skip = (optional) => (optional ? say(" (may be skipped)") : "");
 const time = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 
 async function steer(told) {
@@ -21,7 +24,7 @@ async function steer(told) {
     const answer = await post("steer", told);
     if (!answer.ok) state((await answer.json()).error);
   } catch {
-    state("The server does not answer. Try again in a moment.");
+    state(say("The server does not answer. Try again in a moment."));
   }
 }
 
@@ -29,7 +32,7 @@ function tick() {
   if (!plan.stops) return;
   const run = Math.max(0, Date.now() / 1000 - ahead - plan.began), late = run - plan.until * 60;
   at("clock").textContent = `${time(run)} / ${time(plan.minutes * 60)}`;
-  at("behind").textContent = late > 0 ? `${time(late)} behind the plan` : `This stop: minute ${plan.from} to ${plan.until}`;
+  at("behind").textContent = late > 0 ? say("{time} behind the plan", { time: time(late) }) : say("This stop: minute {from} to {until}", plan);
   for (const id of ["clock", "behind"]) at(id).classList.toggle("late", late > 0);
 }
 
@@ -39,12 +42,12 @@ const HEARD = {
     const walks = Boolean(told.stops);
     for (const button of document.querySelectorAll("[data-lesson]")) button.hidden = !walks;
     for (const id of ["clock", "behind", "next"]) at(id).hidden = !walks;
-    say("where", walks ? `${told.title}: stop ${told.at + 1} of ${told.stops.length}` : "");
-    say("name", walks ? told.stops[told.at] + skip(told.optional) : "No lesson is running");
-    say("note", walks ? told.note : "Start one on the page Lessons: its notes, the clock and the next stop appear here.");
-    say("asks", walks && told.asks ? `Question: ${told.asks}` : "");
-    say("coming", told.next ? told.next.name + skip(told.next.optional) : (walks ? "This is the last stop." : ""));
-    say("claim", told.next?.claim ?? "");
+    put("where", walks ? say("{title}: stop {n} of {total}", { title: told.title, n: told.at + 1, total: told.stops.length }) : "");
+    put("name", walks ? told.stops[told.at] + skip(told.optional) : say("No lesson is running"));
+    put("note", walks ? told.note : say("Start one on the page Lessons: its notes, the clock and the next stop appear here."));
+    put("asks", walks && told.asks ? say("Question: {question}", { question: told.asks }) : "");
+    put("coming", told.next ? told.next.name + skip(told.next.optional) : (walks ? say("This is the last stop.") : ""));
+    put("claim", told.next?.claim ?? "");
     at("drawn").hidden = !told.picture;
     at("drawn").src = told.picture || "";
     document.querySelector("[data-act=stop_back]").disabled = !told.at;
@@ -64,7 +67,7 @@ const HEARD = {
     ask(at("ask"), told, null);
     if (told.id && !told.revealed && at("ask").lastChild.className === "muted") at("ask").lastChild.remove();   // it is for the class
     button("close").hidden = !told.own;
-    button("close").textContent = told.revealed ? "Close the question" : "Take it back";
+    button("close").textContent = told.revealed ? say("Close the question") : say("Take it back");
     able();
   },
   votes(told) {
@@ -73,7 +76,7 @@ const HEARD = {
     at("votes").replaceChildren();
     if (!open) return;
     const title = document.createElement("h2"), advice = document.createElement("p");
-    title.textContent = "So far, for you alone";
+    title.textContent = say("So far, for you alone");
     advice.className = "verdict";
     advice.textContent = advise(told);
     at("votes").append(title, advice);
@@ -81,21 +84,21 @@ const HEARD = {
   },
   said({ sentences }) {
     at("sent").hidden = !sentences.length;
-    at("sentences").replaceChildren(...sentences.map((one) => sentence(one, [["Take", "take", "Make it the text on screen"], ["Show on the wall", "accept", ""], ["Drop", "drop", ""]])));
+    at("sentences").replaceChildren(...sentences.map((one) => sentence(one, [[say("Take"), "take", say("Make it the text on screen")], [say("Show on the wall"), "accept", ""], [say("Drop"), "drop", ""]])));
   },
   accepted({ sentences }) {
     at("onwall").hidden = !sentences.length;
-    at("shown").replaceChildren(...sentences.map((one) => sentence(one, [["Take", "take", "Make it the text on screen"], ["Drop", "drop", ""]])));
+    at("shown").replaceChildren(...sentences.map((one) => sentence(one, [[say("Take"), "take", say("Make it the text on screen")], [say("Drop"), "drop", ""]])));
   },
   pause({ paused }) {
     const pause = document.querySelector("[data-act=pause], [data-act=go]");
     pause.dataset.act = paused ? "go" : "pause";
-    pause.textContent = paused ? "Go on" : "Pause";
+    pause.textContent = paused ? say("Go on") : say("Pause");
   },
   people(told) {
     const { joined, answered, asked: open, sentences } = people = told;
     able();
-    at("people").textContent = `${joined} joined${open ? `, ${answered} answered` : ""}${sentences ? `, ${sentences} ${sentences === 1 ? "sentence" : "sentences"}` : ""}`;
+    at("people").textContent = [say("{n} joined", { n: joined }), open && say("{n} answered", { n: answered }), sentences && (sentences === 1 ? say("1 sentence") : say("{n} sentences", { n: sentences }))].filter(Boolean).join(", ");
   },
 };
 
@@ -109,11 +112,11 @@ function able() {
 
 /** What the share of right answers suggests. */
 function advise({ answered, truth, kind, counts }) {
-  if (!answered) return "Nobody has answered yet.";
+  if (!answered) return say("Nobody has answered yet.");
   if (kind === "number" || !Array.isArray(truth)) return "";
   const share = truth.reduce((sum, place) => sum + counts[place], 0) / answered;
-  const then = share < WEAK ? "give a hint first" : share > STRONG ? "reveal and explain" : "let them discuss, then vote again";
-  return `${Math.round(100 * share)}% right: ${then}.`;
+  const then = share < WEAK ? say("give a hint first") : share > STRONG ? say("reveal and explain") : say("let them discuss, then vote again");
+  return say("{share}% right: {advice}.", { share: Math.round(100 * share), advice: then });
 }
 
 /** A sentence of the class, with what can be done with it. */
@@ -134,7 +137,7 @@ function over(what) {
   at("why").textContent = words;
   at("student").href = new URL(`room/${code}`, document.baseURI).href;
   state("");
-  say("people", "");
+  put("people", "");
   if (!words) ending(at("ended"), what, what.leads === false ? "" : `room/${code}/`);
 }
 
@@ -143,7 +146,7 @@ async function begin() {
   try {
     answer = await post("lead", { secret: location.hash.slice(1), home: new URL(".", document.baseURI).pathname });   // without one, the cookie of before counts
   } catch {
-    state("The server does not answer. Trying again\u2026");
+    state(say("The server does not answer. Trying again\u2026"));
     return void setTimeout(begin, 2000);
   }
   if (!answer.ok) {
@@ -161,13 +164,13 @@ async function begin() {
   for (const [topic, hear] of Object.entries(HEARD)) stream.addEventListener(topic, ({ data }) => hear(JSON.parse(data)));
   stream.addEventListener("end", ({ data }) => { stream.close(); over(JSON.parse(data)); });
   stream.onerror = () => {
-    state("Connection lost. Trying again\u2026");
+    state(say("Connection lost. Trying again\u2026"));
     if (stream.readyState === EventSource.CLOSED) setTimeout(begin, 2000);
   };
 }
 
 at("presenter").addEventListener("click", ({ target }) => target.dataset.act && steer({ act: target.dataset.act }));
-at("end").onclick = () => confirm("End the lecture for everybody? What was shown and the counts stay for four hours.") && steer({ act: "end" });
+at("end").onclick = () => confirm(say("End the lecture for everybody? What was shown and the counts stay for four hours.")) && steer({ act: "end" });
 document.addEventListener("keydown", (event) => {
   const act = KEYS[event.key];
   if (!act || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -12,7 +12,9 @@ from core.errors import InputError
 from viz.classroom import light_pages
 from viz.classroom.ask import AnswerFormat, Question
 from viz.classroom.room import Room
+from viz.instruments.kit.modules import follow, join_modules
 from viz.languages import _, mark
+from viz.languages.script_words import ScriptWords
 from viz.shell import notices, selection
 from viz.shell.lessons.plan import TOLERANCE
 from viz.shell.questions import form
@@ -28,12 +30,15 @@ KINDS = {
     "looks": mark("Where the room attends"),
 }
 _PAGE: Path = light_pages.PAGE_FOLDER
+_HTML = '<section data-asked aria-label="Question to the room"></section>'
+_WORDS = ScriptWords(_HTML, _PAGE / "asking.js")
 _sent_question = v2.component(
     "atlas_asked",
-    html='<section data-asked aria-label="Question to the room"></section>',
+    html=_HTML,
     css=(_PAGE / "asking.css").read_text("utf-8"),
-    js=(_PAGE / "asking.js").read_text("utf-8")
-    + "\nexport default ({ parentElement, data }) => ask(parentElement.querySelector('[data-asked]'), data, null);\n",
+    js=join_modules(follow(_PAGE / "asking.js"), _PAGE)
+    + "export default ({ parentElement, data }) => { words.learn(data.words ?? {}, parentElement); "
+    "asking.ask(parentElement.querySelector('[data-asked]'), data.asked, null); };\n",
 )
 
 
@@ -99,7 +104,7 @@ def show(room: Room) -> None:
     if asked is None or not asked.key.startswith(lecture.OWN):
         return
     with st.container(key="asked-room"):
-        _sent_question(key="room.asked", data=asked.public_state())
+        _sent_question(key="room.asked", data={"asked": asked.public_state()} | _WORDS.data())
         if asked.revealed and asked.key == attention.KEY:
             attention.show(asked)
         name = _("Close the question") if asked.revealed else _("Take it back")
