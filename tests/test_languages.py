@@ -26,7 +26,7 @@ BARE = {
     "viz/__init__.py": 1,
     "viz/charts": 4,
     "viz/classroom": 9,
-    "viz/course": 2890,
+    "viz/course": 2871,
     "viz/export": 48,
     "viz/instruments": 6,
     "viz/limits.py": 2,

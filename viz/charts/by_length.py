@@ -16,7 +16,7 @@ from viz.charts import marks
 from viz.charts.parts import keys, panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, visible
-from viz.languages import _, mark
+from viz.languages import _, mark, ngettext
 from viz.number_text import power_of_ten
 
 Points = Sequence[tuple[float, float]]
@@ -105,7 +105,11 @@ def slopes(
         ]
         dots += [
             _tooltip_fields(curve)
-            | {"x": x / longest, "y": upper.position(power), "at": f"{x:g} letter{'s' * (x != 1)}"}
+            | {
+                "x": x / longest,
+                "y": upper.position(power),
+                "at": ngettext("{n} letter", "{n} letters", int(x)),
+            }
             | {"value": value, "said": f"{value:.2g}"}
             for (x, value), (_x, power) in zip(curve.points, powers, strict=True)
             if power >= LEAST
@@ -149,7 +153,7 @@ def slopes(
     hue, shape = _key(over)
     key = vega.rows([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
     line = _lines(vega.rows(lines).encode(x=across, y=up, color=hue, detail="part:N"), [])[0]
-    told = vega.tooltip(("name:N", " "), ("at:N", " "), ("said:N", "slope"))
+    told = vega.tooltip(("name:N", " "), ("at:N", " "), ("said:N", _("slope")))
     dot = _lines(vega.rows(dots).encode(x=across, y=up, color=hue), told)[1]
     fitted = alt.ExprRef("min(datum.fontSize, 1.6 * datum.wide * width)")
     below = (

@@ -45,8 +45,8 @@ OF_CORE = (
 """Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, sentences about edits, small tasks; and a file of ready-made texts with notes on them."""
 EQUATIONS = tuple(f"viz/course/equations/{name}.toml" for name in ("why", "recurrent", "scores", "look_up"))
 """Files of equations whose words the catalogues have so far."""
-TABLES_OF_DATA = ("viz/course/shared/prompts.toml", *EQUATIONS)
-"""Data with words that pages show: equations, and others in their lines title, says and head."""
+TABLES_OF_DATA = ("viz/course/shared/prompts.toml", "viz/course/homework/questions.toml", *EQUATIONS)
+"""Data with words that pages show: equations, homework, and others in their lines title, says and head."""
 GLOSSARY = "core/glossary/names.toml"
 """The glossary: the words and sentences of its methods, and of the head, are shown as tooltips."""
 HABITS = ("HABIT_NAMES", "TESTS")
@@ -239,13 +239,16 @@ def table_messages(source: str) -> list[str]:
 
 
 def data_messages(source: str) -> list[str]:
-    """Return the words of a table of data; of equations titles and notes, and of each symbol its word, shape, origin and sentence.
+    """Return the words of a table of data: of homework its questions and explanations, of equations titles and notes, and of each symbol its word, shape, origin and sentence.
 
     >>> data_messages('signs.all.n = ["number", "length", "Eq. (3)", "Words of the source."]\\nequations.sum.title = "A sum"')
     ['A sum', 'length', 'Words of the source.']
     """
     if "signs" not in (found := tomllib.loads(source)):
-        return _WORDS_OF_DATA.findall(source)
+        rows = [row for group in found.values() if isinstance(group, dict) for row in group.values()]
+        asked = [row for row in rows if isinstance(row, dict) and "explanation" in row]
+        homework = [row[name] for row in asked for name in ("text", "explanation")]
+        return [*dict.fromkeys(homework)] or _WORDS_OF_DATA.findall(source)
     texts = [entry.get(name, "") for entry in found["equations"].values() for name in ("title", "note")]
     for rows in found["signs"].values():
         for shape, *words in rows.values():

@@ -18,9 +18,10 @@ from core.layers.norm import LayerNorm
 from core.layers.positions import sinusoidal
 from core.models.bert import BERTConfig
 from viz.course.homework.form import answered
+from viz.languages import mark
 
-YES, NO = "yes", "no"
-HEADS = ("an eighth as many", "the same number", "eight times as many")
+YES, NO = mark("yes"), mark("no")
+HEADS = (mark("an eighth as many"), mark("the same number"), mark("eight times as many"))
 SIZE, WORDS = 16, 6
 
 

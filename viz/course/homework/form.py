@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from core.errors import InputError
+from viz.languages import _, mark
 from viz.number_text import signed
 
 Truth = Callable[[], Any]
@@ -92,7 +93,7 @@ _CALLS: dict[str, Callable[[float], float]] = {
 }
 _SPELLED = {"−": "-", "·": "*", "×": "*", "²": "**2", "^": "**", ",": ".", "%": "/100"}
 LONGEST = 80
-_RULE = "Numbers, + - * / ^, brackets, sqrt, exp, log and the letters of the question can be used."
+_RULE = mark("Numbers, + - * / ^, brackets, sqrt, exp, log and the letters of the question can be used.")
 
 
 def evaluate(text: str, values: Mapping[str, float]) -> float:
@@ -111,9 +112,9 @@ def evaluate(text: str, values: Mapping[str, float]) -> float:
             raise ValueError("no finite number")
         return float(found)
     except (SyntaxError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError):
-        letters = f" The letters are {', '.join(values)}." if values else ""
+        letters = _(" The letters are {letters}.", letters=", ".join(values)) if values else ""
         raise InputError(
-            "This answer cannot be calculated.", _RULE + letters, "Write it like 1/3 or 2*n^2."
+            _("This answer cannot be calculated."), _(_RULE) + letters, _("Write it like 1/3 or 2*n^2.")
         ) from None
 
 
@@ -171,5 +172,7 @@ def answer_text(question: HomeworkQuestion, truth: Any) -> str:
     if question.kind == "expression":
         values = dict(zip(question.letters, (_SHARES if question.shares else _SAMPLES)[0], strict=False))
         shown = ", ".join(f"{name} = {value:g}" for name, value in values.items())
-        return question.explanation.format(f"{signed(truth(**values), '.6g')} for {shown}")
-    return question.explanation.format(signed(truth, ".6g") if question.kind == "number" else truth)
+        said = _("{value} for {letters}", value=signed(truth(**values), ".6g"), letters=shown)
+    else:
+        said = signed(truth, ".6g") if question.kind == "number" else _(truth)
+    return _(question.explanation).format(said)

@@ -20,14 +20,16 @@ from core.layers.recurrent.alignment import gaussian
 from core.layers.scores import Cosine, Dot, General, LinearAdditive, ScaledDot
 from viz.course.homework import chapters, sounds
 from viz.course.homework.form import answered
+from viz.languages import mark
 
 WORDS, SIZE = 5, 16
 STAYS, MOVES, CHANGES = (
-    "the outputs do not change at all",
-    "the same outputs, in the new order",
-    "other outputs",
+    mark("the outputs do not change at all"),
+    mark("the same outputs, in the new order"),
+    mark("other outputs"),
 )
-YES, NO = "yes", "no"
+YES, NO = mark("yes"), mark("no")
+SUM, MEAN, LAST = mark("their sum"), mark("their mean"), mark("the last of them")
 
 
 def _layer() -> tuple[nn.Module, Tensor]:
@@ -79,13 +81,13 @@ def _equal_scores() -> str:
     _, states = _layer()
     context = _softmax(*[0.7] * WORDS) @ states
     for name, made in (
-        ("their sum", states.sum(0)),
-        ("their mean", states.mean(0)),
-        ("the last of them", states[-1]),
+        (SUM, states.sum(0)),
+        (MEAN, states.mean(0)),
+        (LAST, states[-1]),
     ):
         if torch.allclose(context, made):
             return name
-    return "none of these"
+    return mark("none of these")
 
 
 def _variance_lost() -> float:
@@ -133,14 +135,15 @@ def _people(where: str) -> float:
         return float(table.execute(f"select count(*) from persons where {where}").fetchone()[0])
 
 
+ADDITIVE = mark("additive, linear")
 SCORES = {
     "dot": Dot,
-    "scaled": ScaledDot,
+    mark("scaled"): ScaledDot,
     "general": General,
-    "additive, linear": LinearAdditive,
-    "cosine": Cosine,
+    ADDITIVE: LinearAdditive,
+    mark("cosine"): Cosine,
 }
-SEEING = tuple(name for name in SCORES if name != "additive, linear")
+SEEING = tuple(name for name in SCORES if name != ADDITIVE)
 
 
 def _blind() -> str:
@@ -215,7 +218,7 @@ ANSWERS = {
     "positions": answered(lambda: _reordered(True), (STAYS, MOVES, CHANGES)),
     "share": answered(lambda: float(_softmax(1, 2, 3)[2]), near=0.01),
     "alike": answered(lambda: float(_softmax(*[1.0] * 8)[0]), near=0.002),
-    "mean": answered(_equal_scores, ("their sum", "their mean", "the last of them")),
+    "mean": answered(_equal_scores, (SUM, MEAN, LAST)),
     "rank": answered(_variance_lost, near=0.05),
     "vanish": answered(lambda: _still_there(0.5, 10), near=0.0002),
     "lstm": answered(lambda: _parameters(nn.LSTM), near=0.5),
@@ -235,7 +238,7 @@ ANSWERS = {
     "edge": answered(_at_the_edge, near=0.002),
     "slope": answered(_slope, letters=("a", "b"), shares=True),
 }
-DOCUMENTS = "From the sources"
+DOCUMENTS = mark("From the sources")
 QUESTIONS = tuple(
     (ANSWERS | chapters.ANSWERS | sounds.ANSWERS)[key](key=key, group=group, **words)
     for group, asked in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()

@@ -69,12 +69,17 @@ def _question(number: int, question: HomeworkQuestion, truth: Any, titles: dict[
     """Draw one card; return whether the answer in it is right."""
     name = f"{SLUG}{question.key}"
     with st.container(border=True, gap="small", key=f"homework-{question.key}"):
-        st.markdown(f"**{number}.** {literal(question.text)}")
+        st.markdown(f"**{number}.** {literal(_(question.text))}")
         if question.kind == "choice":
-            answer = controls.pills(question.text, question.options, name, None, quiet=True) or ""
+            answer = (
+                controls.pills(
+                    _(question.text), question.options, name, None, lambda option: _(option or ""), quiet=True
+                )
+                or ""
+            )
         else:
             answer = controls.text(
-                question.text, name, "", quiet=True, placeholder=_(HINTS[question.kind])
+                _(question.text), name, "", quiet=True, placeholder=_(HINTS[question.kind])
             ).strip()
         verdict, correct = _verdict(question, answer, truth)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
