@@ -166,7 +166,8 @@ def predict_number(
         if guess is not None:
             close = abs(guess - answer * scale) <= near * scale + 1e-9
             said, told = (
-                _measured(three_digits(value, scale), write_number(unit)) for value in (guess, answer * scale)
+                f"{number}{write_number(unit)}" if unit == "%" else _measured(number, unit)
+                for number in (three_digits(guess, scale), three_digits(answer * scale, scale))
             )
             _verdict(
                 key,

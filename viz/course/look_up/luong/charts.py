@@ -12,6 +12,7 @@ from viz import theme
 from viz.charts.parts.figures import draw_once
 from viz.labels import plotly_label
 from viz.languages import _
+from viz.number_text import number
 
 Array = np.ndarray[Any, np.dtype[Any]]
 STILL: dict[str, Any] = {"zeroline": False, "fixedrange": True}
@@ -61,7 +62,7 @@ def local_row(
         figure.add_vrect(*window, **shade, layer="below")
     figure.add_vline(x=centre, line={"color": GAUSSIAN, "width": 1.6, "dash": "dot"})
     figure.add_annotation(
-        text=f"p<sub>t</sub> = {centre:.2f}",
+        text=f"p<sub>t</sub> = {number(centre)}",
         x=centre,
         y=1.0,
         yref="y domain",

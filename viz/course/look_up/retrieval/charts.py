@@ -146,7 +146,14 @@ def memory(
         for r, weight in enumerate(weights)
     ]
     words = [
-        _word(-0.8 - float(weight), r, "w = ?" if blind else f"w = {weight:.4f}", theme.TEXT, "right", size)
+        _word(
+            -0.8 - float(weight),
+            r,
+            "w = ?" if blind else f"w = {signed(weight, '.4f')}",
+            theme.TEXT,
+            "right",
+            size,
+        )
         for r, weight in enumerate(weights)
     ]
     words.append(_word(-0.75, read, _("r, the vector read"), theme.TEXT, "right", 14, strong=True))

@@ -21,7 +21,7 @@ from viz.instruments import Point, Score, moved_points, plane
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.languages import _
-from viz.number_text import true_minus
+from viz.number_text import row_of_numbers, true_minus
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
 
@@ -40,7 +40,7 @@ def arrows(params: Params, _data: object) -> Folds:
     why = _(
         "Its score with the query at ({at}) is the largest of {scores}; at inverse temperature {beta:g} the softmax weight is {weight:.2f}.",
         at=at,
-        scores=", ".join(f"{s:.2f}" for s in first.scores),
+        scores=row_of_numbers(first.scores),
         beta=beta,
         weight=first.weights[best],
     )
@@ -83,7 +83,7 @@ def arrows(params: Params, _data: object) -> Folds:
         true_minus(
             _(
                 "Weights {weights}, together {total:.3f}; the weighted sum is ({x:.3f}, {y:.3f}).",
-                weights=", ".join(f"{w:.3f}" for w in found.weights),
+                weights=row_of_numbers(found.weights, 3),
                 total=found.weights.sum(),
                 x=x,
                 y=y,

@@ -100,8 +100,8 @@ def soft(params: Params, _data: object) -> Folds:
         _(
             "Softmax of {beta:g} times the matches {matches} gives {weights}.",
             beta=ASKED_AT,
-            matches=", ".join(f"{fit:.2f}" for fit in fits),
-            weights=", ".join(f"{w:.3f}" for w in twice),
+            matches=row_of_numbers(fits),
+            weights=row_of_numbers(twice, 3),
         ),
         0.03,
     )
