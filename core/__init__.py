@@ -1,7 +1,7 @@
 """Attention Atlas, the core: models that can be watched and changed while they run. Knows no screen.
 
 Its names are imported on first access, so that a caller who needs only a word or a number does not wait for torch.
-Its parts from the ground up, each made of itself and of those before it: errors, maths, glossary, trace, masks, text, data, layers, models, abilities, run, model, edits,
+Its parts from the ground up, each made of itself and of those before it: errors, wording, maths, glossary, trace, masks, text, data, layers, models, abilities, run, model, edits,
 checkpoints, decoding, analysis, scoring, training, jobs, serving, reading, tools.
 
 >>> import core

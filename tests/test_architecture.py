@@ -18,6 +18,7 @@ BROWSER = sorted([*(ROOT / "viz").rglob("*.js"), *(ROOT / "viz").rglob("*.css")]
 SCREEN = {"streamlit", "plotly", "altair"}
 FLOORS = (
     "errors",
+    "wording",
     "maths",
     "glossary",
     "trace",

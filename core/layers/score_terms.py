@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from core.wording import _, mark
+
 SURVEY, SLIDES = "ghojogh2020", "ghojogh2023"
 Citation = tuple[str, str, str]
 
@@ -50,13 +52,22 @@ class Term:
 
 def product(n_turned: int = 0, width: int = 0) -> Term:
     """Return the term q · k; rotary positions rotated the first `n_turned` of `width` numbers before (0: none)."""
-    words = "Each number of {query}'s query times the number of {key}'s key at the same index; all products added."
-    part = "" if n_turned == width else f", in the first {n_turned} of {width} numbers"
-    note = f"Queries and keys were rotated by their positions before{part} (rotary position embedding)."
+    words = mark(
+        "Each number of {query}'s query times the number of {key}'s key at the same index; all products added."
+    )
+    note = (
+        _("Queries and keys were rotated by their positions before (rotary position embedding).")
+        if n_turned == width
+        else _(
+            "Queries and keys were rotated by their positions before, in the first {n} of {width} numbers (rotary position embedding).",
+            n=n_turned,
+            width=width,
+        )
+    )
     return Term(
         name="product",
-        title="query · key",
-        words=f"{words} {note}" if n_turned else words,
+        title=mark("query · key"),
+        words=f"{_(words)} {note}" if n_turned else words,
         form="q · k",
         equation="q_{i} · k_{j}",
         latex=r"q_i \cdot k_j",
@@ -69,14 +80,27 @@ def product(n_turned: int = 0, width: int = 0) -> Term:
 def scale(under: float, width: int) -> Term:
     """Return the term that divides by √under; `width` is that of a head."""
     written = str(round(under)) if float(under).is_integer() else repr(float(under))
-    why = f"Divided by √{written}, a number of this model's own in the place of the head's width, {width}."
     if under == width:
-        why = f"Divided by the square root of the head's width, √{written}, so that wide heads do not get larger scores."
+        why = _(
+            "Divided by the square root of the head's width, √{n}, so that wide heads do not get larger scores.",
+            n=written,
+        )
     elif under % width == 0:
-        why = f"Divided by √{written}: {round(under / width)} products of {width} numbers each are added up, and more numbers shall not make larger scores."
+        why = _(
+            "Divided by √{n}: {products} products of {width} numbers each are added up, and more numbers shall not make larger scores.",
+            n=written,
+            products=round(under / width),
+            width=width,
+        )
+    else:
+        why = _(
+            "Divided by √{n}, a number of this model's own in the place of the head's width, {width}.",
+            n=written,
+            width=width,
+        )
     return Term(
         name="scale",
-        title=f"divided by √{written}",
+        title=_("divided by √{n}", n=written),
         words=why,
         form="{} / √" + written,
         equation="%s / √d",
@@ -96,8 +120,12 @@ def cap(limit: float) -> Term:
     form = f"{limit:g} tanh({{}} / {limit:g})"
     return Term(
         name="cap",
-        title=f"kept below {limit:g}",
-        words=f"Squashed by {form.format('s')}: hardly changed near 0, and never larger than {limit:g} either way.",
+        title=_("kept below {limit:g}", limit=limit),
+        words=_(
+            "Squashed by {form}: hardly changed near 0, and never larger than {limit:g} either way.",
+            form=form.format("s"),
+            limit=limit,
+        ),
         form=form,
         equation=form.format("%s"),
         latex=rf"{limit:g} \tanh\left(\frac{{1}}{{{limit:g}}} %s\right)",
@@ -128,7 +156,7 @@ DISTANCE = addition(
     "bias",
     "b(j − i)",
     "what the distance adds",
-    "A number that this head has learned for how far {key} stands from {query} is added.",
+    mark("A number that this head has learned for how far {key} stands from {query} is added."),
     "b_{j-i}",
     "b_{j-i}",
     ("raffel2020", "2.1", "position embeddings"),
@@ -137,7 +165,9 @@ ALIBI = addition(
     "bias",
     "−m(i − j)",
     "less for each token of distance",
-    "For each token that {key} stands away from {query} this head takes off the same number m, which is fixed and not learned (ALiBi).",
+    mark(
+        "For each token that {key} stands away from {query} this head takes off the same number m, which is fixed and not learned (ALiBi)."
+    ),
     "m (j - i)",
     r"m\,(j - i)",
     ("press2022", "3", "attention with linear biases"),
@@ -146,7 +176,9 @@ CONTENT_POSITION = addition(
     "content_position",
     "query · place",
     "what the query says to the place of the key",
-    "{query}'s query times the key of the vector for how far {key} stands from it, divided by the same root, is added.",
+    mark(
+        "{query}'s query times the key of the vector for how far {key} stands from it, divided by the same root, is added."
+    ),
     "q_{i} · k^{r}_{i-j} / √d",
     r"\frac{q_i \cdot k^r_{i-j}}{\sqrt{d}}",
     ("he2021", "3.1", "Eq. (4)"),
@@ -155,22 +187,26 @@ POSITION_CONTENT = addition(
     "position_content",
     "place · key",
     "what the place of the query says to the key",
-    "The query of the vector for that distance times {key}'s key, divided by the same root, is added.",
+    mark("The query of the vector for that distance times {key}'s key, divided by the same root, is added."),
     "q^{r}_{i-j} · k_{j} / √d",
     r"\frac{q^r_{i-j} \cdot k_j}{\sqrt{d}}",
     ("he2021", "3.1", "Eq. (4)"),
 )
 SINK = Term(
     name="sink",
-    title="the learned sink",
-    words="A learned number of this head, the sink, counts in the softmax beside the scores of the keys.",
+    title=mark("the learned sink"),
+    words=mark(
+        "A learned number of this head, the sink, counts in the softmax beside the scores of the keys."
+    ),
     form="",
     equation="e^{σ}",
     latex=r"e^{\sigma}",
     cites=(("openai2025", "2.2", "a learned bias in the denominator of the softmax"),),
     apply=lambda score: score,
     leaf="sink",
-    note="A learned sink takes weight and gives no value: the weights of a row add up to less than 100%.",
+    note=mark(
+        "A learned sink takes weight and gives no value: the weights of a row add up to less than 100%."
+    ),
     column=True,
 )
 Terms = Sequence[Term]

@@ -39,10 +39,12 @@ OF_CORE = (
     "core/analysis/heads/habits.py",
     "core/analysis/heads/evidence.py",
     "core/edits/describe.py",
+    "core/layers/score_terms.py",
+    *(f"core/analysis/arithmetic/{name}.py" for name in ("scores", "softmax", "weighted_sum", "window")),
     "core/training/toy/toy_tasks.py",
     "assets/texts/presets.tsv",
 )
-"""Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, sentences about edits, small tasks; and a file of ready-made texts with notes on them."""
+"""Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, sentences about edits, lines of arithmetic, small tasks; and a file of ready-made texts with notes on them."""
 EQUATIONS = tuple(f"viz/course/equations/{name}.toml" for name in ("why", "recurrent", "scores", "look_up"))
 """Files of equations whose words the catalogues have so far."""
 TABLES_OF_DATA = ("viz/course/shared/prompts.toml", "viz/course/homework/questions.toml", *EQUATIONS)

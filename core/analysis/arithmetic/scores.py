@@ -19,6 +19,7 @@ from core.analysis.arithmetic.lines import Citation, Line, expression_line, sum_
 from core.layers import score_terms as terms
 from core.layers import scores
 from core.layers.score_terms import listed
+from core.wording import TOKENS, _
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -77,7 +78,7 @@ def term_lines(
     """Return a line for each step of computing a score, as `score_terms` describes it; `parts` has the number of each leaf, `paths` its trace path."""
     first, *others = terms.steps(score_terms)
     ends = {} if others else pair.score_fields
-    lines = [product_line(pair, cites=first.cites, words=first.words, **ends)]
+    lines = [product_line(pair, cites=first.cites, words=_(first.words), **ends)]
     equation, size = first.equation, pair.size
     for term in others:
         part = [parts[term.leaf]] if term.leaf else []
@@ -86,8 +87,8 @@ def term_lines(
         lines.append(
             expression_line(
                 term.name,
-                term.title,
-                term.words + (" This is the score." if last else ""),
+                _(term.title),
+                _(term.words) + (_(" This is the score.") if last else ""),
                 f"s_{{ij}} = {equation}",
                 term.cites,
                 form=term.form,
@@ -105,15 +106,15 @@ def product_line(
     pair: Pair,
     *,
     cites: tuple[Citation, ...],
-    words: str = PRODUCT.words,
+    words: str = "",
     recorded: float | None = None,
     path: str = "",
 ) -> Line:
     """Return one line that multiplies query and key component by component and adds the products."""
     return sum_line(
         "product",
-        PRODUCT.title,
-        words,
+        _(PRODUCT.title),
+        words or _(PRODUCT.words),
         f"{PRODUCT.equation} = Σ_{{e}} q_{{ie}} k_{{je}}",
         cites,
         columns={"q": pair.q, "k": pair.k},
@@ -132,8 +133,12 @@ def learned_query_lines(pair: Pair, summary: Any, state: Float[Array, " d_model"
     most = int(np.argmax(np.abs(pair.k * pair.q)))
     inner = sum_line(
         "inner",
-        f"W h + b, element {most}",
-        f"A linear map of {{key}}'s state h. Its element {most}, the one that weighs most below; the last factor belongs to the bias:",
+        _("W h + b, element {n}", n=most),
+        _(
+            "A linear map of {key}'s state h. Its element {n}, the one that weighs most below; the last factor belongs to the bias:",
+            n=most,
+            **TOKENS,
+        ),
         f"(W h_{{j}} + b)_{{{most}}}",
         LEARNED,
         columns={"W, b": np.append(weight[most], bias[most]), "h, 1": np.append(state, 1.0)},
@@ -143,8 +148,8 @@ def learned_query_lines(pair: Pair, summary: Any, state: Float[Array, " d_model"
         inner,
         expression_line(
             "key",
-            f"u, element {most}",
-            "The tanh of it: an element of {key}'s vector u.",
+            _("u, element {n}", n=most),
+            _("The tanh of it: an element of {key}'s vector u."),
             "u_{j} = tanh(W h_{j} + b)",
             LEARNED,
             form="tanh({})",
@@ -156,8 +161,10 @@ def learned_query_lines(pair: Pair, summary: Any, state: Float[Array, " d_model"
         ),
         sum_line(
             "product",
-            "u · learned vector",
-            "Each number of {key}'s u times that of the learned vector, which is the same for every text; all products added. This is the score.",
+            _("u · learned vector"),
+            _(
+                "Each number of {key}'s u times that of the learned vector, which is the same for every text; all products added. This is the score."
+            ),
             "s_{j} = u_{j} · u",
             LEARNED,
             columns={"u": pair.q, "u_{j}": pair.k},
@@ -176,8 +183,12 @@ def general_lines(pair: Pair, score: Any) -> list[Line]:
     return [
         sum_line(
             "mapped",
-            f"W · key, element {most}",
-            f"A matrix W of the network turns {{key}}'s state first. Its element {most}, the one that weighs most in the next line:",
+            _("W · key, element {n}", n=most),
+            _(
+                "A matrix W of the network turns {key}'s state first. Its element {n}, the one that weighs most in the next line:",
+                n=most,
+                **TOKENS,
+            ),
             f"(W k_{{j}})_{{{most}}} = Σ_{{e}} W_{{{most},e}} k_{{je}}",
             cites,
             columns={"W": weight[most], "k": pair.k},
@@ -185,8 +196,10 @@ def general_lines(pair: Pair, score: Any) -> list[Line]:
         ),
         sum_line(
             "product",
-            "query · W key",
-            "Each number of {query}'s state times the number of {key}'s turned state at the same index; all products added. This is the score.",
+            _("query · W key"),
+            _(
+                "Each number of {query}'s state times the number of {key}'s turned state at the same index; all products added. This is the score."
+            ),
             "s_{ij} = q_{i} · W k_{j}",
             cites,
             columns={"q": pair.q, "W k": mapped},
@@ -202,18 +215,20 @@ def linear_lines(pair: Pair, score: Any) -> list[Line]:
     asked, answer = (
         sum_line(
             name,
-            f"{word}'s part",
+            title,
             words,
             f"w_{{{letter}}} · {letter}_{{{index}}}",
             cites,
             columns={f"w_{letter}": to_numpy(weight), letter: side},
             reads=[path],
         )
-        for name, word, words, letter, index, weight, side, path in (
+        for name, title, words, letter, index, weight, side, path in (
             (
                 "from_query",
-                "the query",
-                "A vector of weights times {query}'s state: the same number for every key, so it cancels in the softmax.",
+                _("the query's part"),
+                _(
+                    "A vector of weights times {query}'s state: the same number for every key, so it cancels in the softmax."
+                ),
                 "q",
                 "i",
                 score.query,
@@ -222,8 +237,8 @@ def linear_lines(pair: Pair, score: Any) -> list[Line]:
             ),
             (
                 "from_key",
-                "the key",
-                "Another vector of weights times {key}'s state.",
+                _("the key's part"),
+                _("Another vector of weights times {key}'s state."),
                 "k",
                 "j",
                 score.key,
@@ -237,8 +252,8 @@ def linear_lines(pair: Pair, score: Any) -> list[Line]:
         answer,
         expression_line(
             "score",
-            "the two added",
-            "The score of this pair.",
+            _("the two added"),
+            _("The score of this pair."),
             "s_{ij} = w_{q} · q_{i} + w_{k} · k_{j}",
             cites,
             form="{} + {}",
@@ -264,8 +279,12 @@ def additive_lines(pair: Pair, score: Any) -> list[Line]:
     return [
         sum_line(
             "from_query",
-            f"W₁ · query, unit {unit}",
-            f"A small network compares. In its hidden unit {unit}, the one that weighs most, {{query}}'s state is worth:",
+            _("W₁ · query, unit {n}", n=unit),
+            _(
+                "A small network compares. In its hidden unit {n}, the one that weighs most, {query}'s state is worth:",
+                n=unit,
+                **TOKENS,
+            ),
             f"(W_{{1}} q_{{i}})_{{{unit}}}",
             cites,
             columns={"W₁": from_query[unit], "q": pair.q},
@@ -273,8 +292,8 @@ def additive_lines(pair: Pair, score: Any) -> list[Line]:
         ),
         sum_line(
             "from_key",
-            f"W₂ · key, unit {unit}",
-            "In the same unit, {key}'s state is worth:",
+            _("W₂ · key, unit {n}", n=unit),
+            _("In the same unit, {key}'s state is worth:"),
             f"(W_{{2}} k_{{j}})_{{{unit}}}",
             cites,
             columns={"W₂": from_key[unit], "k": pair.k},
@@ -282,8 +301,10 @@ def additive_lines(pair: Pair, score: Any) -> list[Line]:
         ),
         sum_line(
             "score",
-            "v · tanh of the sums",
-            "In every unit the two are added and squashed by tanh; each unit has its weight v. All units together are the score.",
+            _("v · tanh of the sums"),
+            _(
+                "In every unit the two are added and squashed by tanh; each unit has its weight v. All units together are the score."
+            ),
             "s_{ij} = v · tanh(W_{1} q_{i} + W_{2} k_{j})",
             cites,
             columns={"v": v, "W₁ q": asked, "W₂ k": answer},
@@ -305,8 +326,8 @@ def cosine_lines(pair: Pair, score: Any) -> list[Line]:
         for name, title, words, equation, letter, side, path in (
             (
                 "query_length",
-                "length of the query, squared",
-                "The squares of {query}'s numbers, added.",
+                _("length of the query, squared"),
+                _("The squares of {query}'s numbers, added."),
                 "|q_{i}|^{2} = Σ_{e} q_{ie}^{2}",
                 "q",
                 pair.q,
@@ -314,8 +335,8 @@ def cosine_lines(pair: Pair, score: Any) -> list[Line]:
             ),
             (
                 "key_length",
-                "length of the key, squared",
-                "The squares of {key}'s numbers, added.",
+                _("length of the key, squared"),
+                _("The squares of {key}'s numbers, added."),
                 "|k_{j}|^{2} = Σ_{e} k_{je}^{2}",
                 "k",
                 pair.k,
@@ -323,20 +344,20 @@ def cosine_lines(pair: Pair, score: Any) -> list[Line]:
             ),
         )
     ]
-    words = (
+    words = _(
         "Divided by both lengths: the cosine of the angle between the two, from −1 to 1. This is the score."
     )
     equation, form = "s_{ij} = q_{i} · k_{j} / (|q_{i}| |k_{j}|)", "{} / (√({}) · √({}))"
     values = [first.value, *(line.value for line in lengths)]
     if beta != 1:
         form, equation = form + f" · {beta:g}", "β · " + equation
-        words += f" It is made sharper by {beta:g}."
+        words += _(" It is made sharper by {factor:g}.", factor=beta)
     if 0 in values[1:]:
         form, values = "{}", [0.0]
-        words = "A vector without length has no direction: the score is 0."
+        words = _("A vector without length has no direction: the score is 0.")
     score_line = expression_line(
         "score",
-        "divided by both lengths",
+        _("divided by both lengths"),
         words,
         equation,
         cites,
@@ -356,8 +377,12 @@ def location_lines(pair: Pair, score: Any) -> list[Line]:
     return [
         sum_line(
             "score",
-            f"row {pair.key_index} of W · query",
-            f"Position {pair.key_index} of the source has a row of weights of its own; that row times {{query}}'s state is the score. What stands there, {{key}}, is not asked.",
+            _("row {n} of W · query", n=pair.key_index),
+            _(
+                "Position {n} of the source has a row of weights of its own; that row times {query}'s state is the score. What stands there, {key}, is not asked.",
+                n=pair.key_index,
+                **TOKENS,
+            ),
             "s_{ij} = W_{j} · q_{i}",
             cites,
             columns={f"W[{pair.key_index}]": weight, "q": pair.q},

@@ -11,6 +11,7 @@ import numpy as np
 from core.analysis.arithmetic.digits import Array
 from core.analysis.arithmetic.lines import Citation, Line, expression_line, sum_line
 from core.layers.score_terms import SLIDES, SURVEY, Term
+from core.wording import TOKENS, _
 
 EQUATION_8: tuple[Citation, ...] = (
     (SURVEY, "2.4.2", "Eq. (8)"),
@@ -44,15 +45,23 @@ class Cell:
 def mask_line(cell: Cell) -> Line:
     """Return the line in which the mask is added to the score."""
     may, n = bool(cell.allowed[cell.key]), int(cell.allowed.sum())
-    open_keys = f"{n} of {len(cell.allowed)} keys are not masked in this row"
+    counts = {"n": n, "all": len(cell.allowed)}
     words = (
-        f"The mask lets {{query}} attend to {{key}}; {open_keys}."
+        _(
+            "The mask lets {query} attend to {key}; {n} of {all} keys are not masked in this row.",
+            **counts,
+            **TOKENS,
+        )
         if may
-        else f"{{key}} is masked for {{query}}, whatever the score: e to the −∞ is 0. {open_keys[0].upper()}{open_keys[1:]}."
+        else _(
+            "{key} is masked for {query}, whatever the score: e to the −∞ is 0. {n} of {all} keys are not masked in this row.",
+            **counts,
+            **TOKENS,
+        )
     )
     return expression_line(
         "mask",
-        "the mask",
+        _("the mask"),
         words,
         "s_{ij} + M_{ij}",
         MASK,
@@ -75,11 +84,13 @@ def softmax_lines(
         {"path": cell.paths(leaf), "reads": [cell.paths("scores"), cell.paths("allowed")]},
     )
     if not len(open_keys):
-        words = "Every key of this row is masked. Here such a row is all 0; other programs give NaN or equal weights."
+        words = _(
+            "Every key of this row is masked. Here such a row is all 0; other programs give NaN or equal weights."
+        )
         return [
             expression_line(
                 "weight",
-                "the weight",
+                _("the weight"),
                 words,
                 equation,
                 cites,
@@ -94,13 +105,15 @@ def softmax_lines(
     scores = np.append(scores, [cell.part(term.leaf)[cell.query, 0] for term in columns]).astype(np.float64)
     largest = int(np.argmax(scores))
     top, place = np.full(len(scores), scores[largest]), np.flatnonzero(open_keys == cell.key)
-    off = "The largest unmasked score of the row is subtracted from every score first: all weights stay the same, and no e to the s can grow too large."
+    off = _(
+        "The largest unmasked score of the row is subtracted from every score first: all weights stay the same, and no e to the s can grow too large."
+    )
     lines = []
     if len(place):
         lines.append(
             expression_line(
                 "numerator",
-                "e to the score",
+                _("e to the score"),
                 off,
                 "e^{s_{ij} − max_{k} s_{ik}}",
                 (*cites, ("lifei2022", "practical considerations", "overflow, underflow")),
@@ -111,39 +124,41 @@ def softmax_lines(
             )
         )
     shut = len(cell.allowed) - len(open_keys)
-    words = "The same for every unmasked key of the row, added" + (
-        f"; the {shut} masked ones add exactly 0." if shut else "."
+    words = (
+        _("The same for every unmasked key of the row, added; the {n} masked ones add exactly 0.", n=shut)
+        if shut
+        else _("The same for every unmasked key of the row, added.")
     )
-    words = " ".join([words, *(term.words for term in columns)])
+    words = " ".join([words, *(_(term.words) for term in columns)])
     chosen = int(place[0]) if len(place) else None
     below = sum_line(
         "denominator",
-        "the sum over the row",
+        _("the sum over the row"),
         words,
         "Σ_{k} e^{s_{ik} − max}",
         cites,
         columns={"s": scores, "max": top},
         form="e^({} − {})",
         axis="key",
-        labels=(*cell.keys, *(term.title for term in columns)),
+        labels=(*cell.keys, *(_(term.title) for term in columns)),
         label_indices=np.append(open_keys, len(cell.keys) + np.arange(len(columns))),
         selected_index=chosen,
         shared=True,
         reads=[cell.paths(leaf) for leaf in ("scores", "allowed", *(term.leaf for term in columns))],
     )
     share = (
-        "The share of {key} in the row: its weight."
+        _("The share of {key} in the row: its weight.")
         if len(place)
-        else "Masked: its weight in the row is exactly 0."
+        else _("Masked: its weight in the row is exactly 0.")
     )
-    share = " ".join([share, *(term.note for term in columns)])
+    share = " ".join([share, *(_(term.note) for term in columns)])
     over = lines[0].value if lines else 0.0
     return [
         *lines,
         below,
         expression_line(
             "weight",
-            "the weight",
+            _("the weight"),
             share,
             equation,
             cites,

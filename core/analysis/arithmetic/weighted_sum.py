@@ -13,6 +13,7 @@ from core.analysis.arithmetic.digits import Array
 from core.analysis.arithmetic.lines import Citation, Line, expression_line, sum_line, vector_line
 from core.analysis.arithmetic.scores import to_numpy
 from core.layers.score_terms import SLIDES, SURVEY
+from core.wording import TOKENS, _
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -83,20 +84,29 @@ def mixing_lines(
     scale = np.full(values.shape[1], weights[key])
     part = sum_line(
         "value",
-        "weight times value",
-        "What {query} takes from {key}: the weight times each number of {key}'s value vector.",
+        _("weight times value"),
+        _("What {query} takes from {key}: the weight times each number of {key}'s value vector."),
         f"a_{{ij}} {value}_{{j}}",
         cites,
         columns={"a": scale, value: values[key]},
         reads=[paths("pattern"), paths("v")],
     )
-    which = f"its number {shown}" + (
-        f", the largest of {len(heads)}" if element is None else f" of {len(heads)}"
+    counts = {"number": shown, "n": len(heads), **TOKENS}
+    about = (
+        _(
+            "All keys give their part; added up they are the output of this head for {query}. Here its number {number}, the largest of {n}.",
+            **counts,
+        )
+        if element is None
+        else _(
+            "All keys give their part; added up they are the output of this head for {query}. Here its number {number} of {n}.",
+            **counts,
+        )
     )
     whole = sum_line(
         "output",
-        f"the sum over all keys, number {shown}",
-        f"All keys give their part; added up they are the output of this head for {{query}}. Here {which}.",
+        _("the sum over all keys, number {number}", number=shown),
+        about,
         f"{mixture}_{{i}} = Σ_{{j}} a_{{ij}} {value}_{{j}}",
         cites,
         columns={"a": weights, value: values[:, shown]},
@@ -117,8 +127,12 @@ def _residual_lines(element: int, out: Array, stream: Stream, path: str) -> list
     behind = stream.post_norm is not None
     normed = expression_line(
         "behind",
-        "normed before it is added",
-        f"Number {element} divided by the root of the mean square of all {len(out)}, times the gain that this norm has learned for it.",
+        _("normed before it is added"),
+        _(
+            "Number {number} divided by the root of the mean square of all {n}, times the gain that this norm has learned for it.",
+            number=element,
+            n=len(out),
+        ),
         "n_{t} = g_{t} Z_{t} / √(mean(Z²) + ε)",
         (("zhang2019", "4", "Eq. (4)"),),
         form="{} · {}",
@@ -131,8 +145,11 @@ def _residual_lines(element: int, out: Array, stream: Stream, path: str) -> list
     added, reads = (normed.value, stream.normed_path) if behind else (given, path)
     total = expression_line(
         "stream",
-        "into the residual stream",
-        f"Added to number {element} of what stood there before: the residual stream after this sublayer.",
+        _("into the residual stream"),
+        _(
+            "Added to number {number} of what stood there before: the residual stream after this sublayer.",
+            number=element,
+        ),
         "z'_{t} = z_{t} + x_{t}",
         RESIDUAL,
         form="{} + {}",
@@ -163,14 +180,19 @@ def projection_lines(
     at = int(np.argmax(np.abs(mine)))
     row = weight[at].reshape(n_heads, width)
     shares = (row.astype(np.float64) * heads).sum(-1)
-    labels = [f"head {i}" for i in range(n_heads)]
+    labels = [_("head {n}", n=i) for i in range(n_heads)]
     if module.to_out.bias is not None:
-        shares, labels = np.append(shares, float(module.to_out.bias[at])), [*labels, "bias"]
+        shares, labels = np.append(shares, float(module.to_out.bias[at])), [*labels, _("bias")]
     return [
         sum_line(
             "projection",
-            f"this head's slice of W_O, number {at}",
-            f"The output matrix has {width} columns for this head. They turn its output into a vector as wide as the stream; here number {at} of {len(out)}, the largest.",
+            _("this head's slice of W_O, number {number}", number=at),
+            _(
+                "The output matrix has {width} columns for this head. They turn its output into a vector as wide as the stream; here number {number} of {n}, the largest.",
+                width=width,
+                number=at,
+                n=len(out),
+            ),
             f"c_{{{at}}} = Σ_{{e}} W_{{O,{at}e}} z_{{ie}}",
             PROJECTED,
             columns={"W_O": row[head], "z": heads[head]},
@@ -179,10 +201,14 @@ def projection_lines(
         ),
         sum_line(
             "heads",
-            "all heads together",
-            f"Number {at} of all {n_heads} heads"
-            + (" and the bias" if len(labels) > n_heads else "")
-            + ", added: what the sublayer gives.",
+            _("all heads together"),
+            _(
+                "Number {number} of all {n} heads and the bias, added: what the sublayer gives.",
+                number=at,
+                n=n_heads,
+            )
+            if len(labels) > n_heads
+            else _("Number {number} of all {n} heads, added: what the sublayer gives.", number=at, n=n_heads),
             "Z_{t} = W_{O}^{⊤} concat(Z_{1} … Z_{h})",
             PROJECTED,
             columns={"c": shares},
@@ -198,8 +224,10 @@ def projection_lines(
         *_residual_lines(at, out, stream, paths("out")),
         share_line(
             "share",
-            "this head's share of the sublayer",
-            "How much of what the sublayer gives points where this head's vector c points. The shares of all heads and of the bias add up to 1.",
+            _("this head's share of the sublayer"),
+            _(
+                "How much of what the sublayer gives points where this head's vector c points. The shares of all heads and of the bias add up to 1."
+            ),
             mine,
             out,
             "out",
@@ -208,8 +236,8 @@ def projection_lines(
         ),
         share_line(
             "stream_share",
-            "this head's share of the stream",
-            "The same against the whole stream after the sublayer.",
+            _("this head's share of the stream"),
+            _("The same against the whole stream after the sublayer."),
             mine * stream.gains(out),
             stream.after,
             "x",
@@ -236,7 +264,7 @@ def share_line(
         return expression_line(
             name,
             title,
-            words + " Here there is nothing to share: all of it is 0.",
+            words + _(" Here there is nothing to share: all of it is 0."),
             "",
             cites,
             form="{}",
@@ -279,8 +307,12 @@ def attentional_lines(
     return [
         sum_line(
             "projection",
-            f"the context's part, number {at}",
-            f"A matrix reads the context and the decoder's state side by side. The half for the context gives, as number {at} of {width}, its largest:",
+            _("the context's part, number {number}", number=at),
+            _(
+                "A matrix reads the context and the decoder's state side by side. The half for the context gives, as number {number} of {n}, its largest:",
+                number=at,
+                n=width,
+            ),
             f"(W_{{c}} c_{{t}})_{{{at}}}",
             ATTENTIONAL,
             columns={"W_c": weight[at, :width], "c": context},
@@ -289,8 +321,10 @@ def attentional_lines(
         ),
         expression_line(
             "mixed",
-            "with the decoder's state",
-            "The state's part and the bias are added, and tanh squashes the sum: what the output layer reads.",
+            _("with the decoder's state"),
+            _(
+                "The state's part and the bias are added, and tanh squashes the sum: what the output layer reads."
+            ),
             "h̃_{t} = tanh(W [c_{t}; s_{t}])",
             ATTENTIONAL,
             form=f"tanh({form})",

@@ -11,6 +11,7 @@ import numpy as np
 from core.analysis.arithmetic.digits import Array
 from core.analysis.arithmetic.lines import Citation, Line, expression_line, sum_line
 from core.analysis.arithmetic.scores import to_numpy
+from core.wording import TOKENS, _
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -41,8 +42,8 @@ def window_lines(
         made = [
             expression_line(
                 "centre",
-                "the middle of the window",
-                "Word after word: the window stands at the position that is being written.",
+                _("the middle of the window"),
+                _("Word after word: the window stands at the position that is being written."),
                 "p_{t} = t",
                 LOCAL,
                 form="{}",
@@ -59,8 +60,8 @@ def window_lines(
         )
         place = sum_line(
             "place",
-            "where to look",
-            "A small network reads {query}'s state and says where in the source to look.",
+            _("where to look"),
+            _("A small network reads {query}'s state and says where in the source to look."),
             "x_{t} = v_{p} · tanh(W_{p} q_{t})",
             LOCAL,
             columns={"v": v, "W q": hidden},
@@ -73,8 +74,11 @@ def window_lines(
             place,
             expression_line(
                 "centre",
-                "the middle of the window",
-                f"Squashed to a share between 0 and 1 of the {n} positions: the middle of the window, counted from 0.",
+                _("the middle of the window"),
+                _(
+                    "Squashed to a share between 0 and 1 of the {n} positions: the middle of the window, counted from 0.",
+                    n=n,
+                ),
                 "p_{t} = n · σ(x_{t})",
                 LOCAL,
                 form=f"{n} · σ({{}})",
@@ -86,14 +90,23 @@ def window_lines(
             ),
         ]
     inside = abs(key - centre) <= window
-    words = f"{{key}} stands at position {key}. The window reaches {window} places to each side: " + (
-        "it is inside." if inside else "it is outside, and its weight is exactly 0."
+    reach = {"place": key, "window": window, **TOKENS}
+    words = (
+        _(
+            "{key} stands at position {place}. The window reaches {window} places to each side: it is inside.",
+            **reach,
+        )
+        if inside
+        else _(
+            "{key} stands at position {place}. The window reaches {window} places to each side: it is outside, and its weight is exactly 0.",
+            **reach,
+        )
     )
     return [
         *made,
         expression_line(
             "window",
-            "how far the key is from the middle",
+            _("how far the key is from the middle"),
             words,
             f"|j − p_{{t}}| ≤ {window}",
             LOCAL,
@@ -119,8 +132,11 @@ def gaussian_lines(
     return [
         expression_line(
             "gaussian",
-            "the Gaussian",
-            f"The Gaussian favours positions near the middle: 1 in it, less on both sides; σ is half the window, {sigma:g}.",
+            _("the Gaussian"),
+            _(
+                "The Gaussian favours positions near the middle: 1 in it, less on both sides; σ is half the window, {sigma:g}.",
+                sigma=sigma,
+            ),
             "g_{j} = e^{−(j − p_{t})^{2} / 2σ^{2}}",
             GAUSSIAN,
             form=f"e^(−({key} − {{}})² / (2 · {sigma:g}²))",
@@ -132,8 +148,8 @@ def gaussian_lines(
         ),
         expression_line(
             "weighted",
-            "softmax times Gaussian",
-            "The weight of {key}. The row is not divided by its sum again, so it adds up to less than 1.",
+            _("softmax times Gaussian"),
+            _("The weight of {key}. The row is not divided by its sum again, so it adds up to less than 1."),
             "a_{ij} = align_{ij} · g_{j}",
             GAUSSIAN,
             form="{} · {}",

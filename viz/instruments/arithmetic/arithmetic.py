@@ -23,12 +23,16 @@ from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.payload import Packet, identity
 from viz.instruments.kit.spec import Spec, as_function
 from viz.labels import visible
+from viz.languages import _, mark
 
 if TYPE_CHECKING:
     from core.analysis.arithmetic.lines import CellArithmetic, Line
 
 ARITHMETIC = Instrument("attention_atlas_arithmetic", "arithmetic/arithmetic")
-AXES: Mapping[str, str] = {"element": "no.", "unit": "unit", "key": "key", "head": "head"}
+AXES: Mapping[str, str] = {
+    **{"element": mark("no."), "unit": mark("unit")},
+    **{"key": mark("key"), "head": mark("head")},
+}
 """Headings over the names of terms, by kind of axis."""
 TURN = "value"
 """The first line about the effect of the weight, after those about its computation."""
@@ -185,6 +189,7 @@ def _shared_parts(
         *texts,
         line.form,
         line.axis,
+        _(AXES[line.axis]),
         named,
         None if line.values is None else line.shared,
         line.cites,
@@ -204,13 +209,13 @@ def _plan(rows: tuple[tuple[Any, ...], ...]) -> bytes:
                 "path": path,
                 "columns": columns,
                 "form": form,
-                "axis": AXES[axis],
+                "axis": heading,
                 "words_axis": axis == "key",
                 "labels": labels,
                 "shared": shared,
                 "cites": [source_names(cite) for cite in cites],
             }
-            for name, title, words, equation, path, *columns, form, axis, labels, shared, cites in rows
+            for name, title, words, equation, path, *columns, form, axis, heading, labels, shared, cites in rows
         ]
     )
 
