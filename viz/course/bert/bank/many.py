@@ -72,7 +72,7 @@ def matrix(params: Params, sense: senses.Word) -> Folds:
     )
     return Folds(
         lambda: pd.DataFrame(now, index=numbers, columns=numbers),
-        {"cosines": now},
+        {"cosines": now, "same_meaning": same, "other_meaning": other},
         {"model": MODEL, "own": own_of(params), "layer": layer, "k": k},
         told,
         {"vectors.cosine": {}},
@@ -112,7 +112,7 @@ def on_map(params: Params, sense: senses.Word) -> Folds:
     )
     return Folds(
         {"text": found.texts, "meaning": named, "x": places[:, 0], "y": places[:, 1]},
-        {"places": places},
+        {"places": places, "share_of_variance": share},
         {"model": MODEL, "own": own_of(params), "layer": layer},
         latex=(rf"\text{{share of the variance: }} {share:.4f}",),
     )

@@ -119,7 +119,12 @@ def static(params: Params, sense: senses.Word) -> Folds:
     )
     return Folds(
         lambda: pd.DataFrame(rows, columns=["word", "meaning", "cosine"]),
-        {"cosines": [cosine for *_, cosine in rows]},
+        {
+            "cosines": [cosine for *_, cosine in rows],
+            "means": means,
+            "same_meaning": same,
+            "other_meaning": other,
+        },
         {"model": MODEL, "table": TABLE},
         told,
         {"vectors.cosine": {}},

@@ -134,7 +134,7 @@ def loss(params: Params, data: chains.Chains) -> Folds:
     )
     return Folds(
         lambda: _table(data, names),
-        {"forward": data.forward, "backward": data.backward},
+        {"forward": data.forward, "backward": data.backward, "loss": data.loss},
         {"model": MODEL},
         told,
         {"elmo.loss": {"n": str(n), "L": number(data.loss, 3)}},
@@ -193,7 +193,7 @@ def turned(params: Params, data: chains.Chains) -> Folds:
                 "in reverse, forward's weights": read.forward,
             }
         ),
-        {"backward": data.backward, "own": read.backward, "other": read.forward},
+        {"backward": data.backward, "own": read.backward, "other": read.forward, "sums": [before, after]},
         {"model": MODEL},
         told,
         {"elmo.backward": {"n": str(len(names))}},
@@ -254,7 +254,7 @@ def joint(params: Params, data: chains.Chains) -> Folds:
             "from the left": both.forward,
             "from the right": both.backward,
         },
-        {"table": factorizations.joint(params.table)},
+        {"table": factorizations.joint(params.table), "sentence": [-a, -b]},
         {"draw": params.table, "words": params.words},
         told,
         {"elmo.forward": {"n": "3"}, "elmo.backward": {"n": "3"}},

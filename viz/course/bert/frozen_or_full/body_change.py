@@ -59,7 +59,7 @@ def how_far(params: Params, task: read.Task) -> Folds:
     )
     return Folds(
         {"part": names, **shares},
-        {NAMES[way]: shares[way] for way in WAYS},
+        {NAMES[way]: shares[way] for way in WAYS} | {"whole_body": [went[way].body for way in WAYS]},
         {"body": BODY},
         told,
         {"tuning.full": {}},

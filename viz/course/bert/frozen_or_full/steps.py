@@ -99,7 +99,7 @@ def what_learns(params: Params, task: read.Task) -> Folds:
             [(part.name, part.size, ", ".join(part.taught)) for part in found],
             columns=["part", "weights", "learns"],
         ),
-        {"size": [part.size for part in found]},
+        {"size": [part.size for part in found], "share_of_the_head": head / (body + head)},
         revealed=told,
         equations={"tuning.frozen": {}, "tuning.full": {}},
         latex=(rf"{d} \times {labels} + {labels} = {head}",),

@@ -83,9 +83,10 @@ def one_draw(params: Params, text: Text) -> Folds:
                 "reads": [visible(token) for token in read],
                 "what became of it": [masking.FATES[fate] for fate in one.fate],
                 "label": one.labels,
+                "probability": [found[at].target_chance if at in found else np.nan for at in everywhere],
             }
         ),
-        {"read": one.read, "fate": one.fate, "labels": one.labels},
+        {"read": one.read, "fate": one.fate, "labels": one.labels, "share": share},
         {"model": MODEL},
         equations={"bert.masked": {}},
         latex=(

@@ -78,7 +78,7 @@ def recipe(params: Params, text: Text) -> Folds:
     quotient = rf"\frac{{{a_step} \times {steps}}}{{3.3 \times 10^9}} = {epochs:.2f}"
     return Folds(
         _comparison_table,
-        {"step": [t for t, _ in rates], "rate": [r for _, r in rates]},
+        {"step": [t for t, _ in rates], "rate": [r for _, r in rates], "epochs": epochs},
         {"peak": PEAK, "warm_up": warm_up, "corners": corners, "a_step": a_step},
         equations={"bert.rate": {}},
         latex=(rf"{params.sequences} \times {params.length} = {a_step}, \quad {quotient}",),

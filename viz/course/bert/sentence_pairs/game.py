@@ -127,7 +127,7 @@ def sampled_pair(params: Params, run: Run) -> Folds:
         lambda: pd.DataFrame(
             {"A": [row.first for row in rows], "B": [row.second for row in rows], "follows": follows}
         ),
-        {"follows": follows},
+        {"follows": follows, "P(IsNext)": chance, "expected": found.expected, "range": around},
         latex=(
             rf"n q \pm 3 \sqrt{{n q (1 - q)}} = {found.expected:g} \pm {around:.2f}, "
             rf"\quad n = {found.n},\ q = {next_pairs.SHARE}",
@@ -181,7 +181,7 @@ def all_pairs(params: Params, run: Run) -> Folds:
                 "P(IsNext)": values,
             }
         ),
-        {"chances": values, "follows": follows},
+        {"chances": values, "follows": follows, "recorded": [score.value for score in scored() or ()]},
         {"model": MODEL},
         told,
         {"bert.next": {}},

@@ -72,7 +72,7 @@ def losses(params: Params, models: Models) -> Folds:
     }
     return Folds(
         lambda: pd.DataFrame(rows),
-        arrays | {"terms": [l_1, l_2, total]},
+        arrays | {"terms": [l_1, l_2, total], "probability": chance},
         code(example, by),
         known,
         {

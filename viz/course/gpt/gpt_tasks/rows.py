@@ -116,7 +116,7 @@ def tasks(params: Params, models: Models) -> Folds:
                 for row, tokens in enumerate(found.tokens, 1)
             ]
         ),
-        {"vectors": found.vectors, "read": found.output.read},
+        {"vectors": found.vectors, "read": found.output.read, "scores": found.output.scores},
         code(example, by),
         known,
         {"gpt.label": {}},

@@ -294,7 +294,11 @@ def two_masks(p: Params, both: Data) -> View:
         picture=picture,
         summary=f"{first} GPT masks {masked} of {n * n}: on later tokens {percent(share_ahead(gpt))}.",
         preview=first,
-        arrays={"bert": bert.weights.mean((0, 1)), "gpt": gpt.weights.mean((0, 1))},
+        arrays={
+            "bert": bert.weights.mean((0, 1)),
+            "gpt": gpt.weights.mean((0, 1)),
+            "on_later_tokens": np.array([share_ahead(bert), share_ahead(gpt)]),
+        },
         code={"reader": READER, "model": MODEL},
         equations={"self.matrix": {}, "masked.matrix": {}},
     )
@@ -355,7 +359,11 @@ def window(p: Params, both: Data) -> View:
         f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. {whole} {effect}",
         whole,
         numbers=lambda: in_words(words, near.logprobs),
-        arrays={"window": near.logprobs, "full": full.logprobs},
+        arrays={
+            "window": near.logprobs,
+            "full": full.logprobs,
+            "perplexity": np.array([near.perplexity, full.perplexity]),
+        },
         code={"model": MODEL, "k": f", {p.k}"},
         equations={"gpt.conditionals": {"n": str(n), "L_1": number(near.total, 3)}},
         latex=(

@@ -213,6 +213,12 @@ def how_well(p: Params, _: object) -> View:
         picture=picture,
         summary=summary,
         preview=summary,
+        arrays={
+            "letters": table.index.to_numpy(),
+            **{str(task): table[task].to_numpy() for task in table},
+            "measured": np.array(list(measured.values())),
+            "recorded": np.array(list(recorded.values())),
+        },
         code={"model": TINY, "end": LONGEST + 1, "each": EACH},
         equations={"gpt.prompted": {}},
     )
@@ -291,7 +297,7 @@ def described(p: Params, _: object) -> View:
         summary=f"{MODEL} puts the right answer first in {sum(map(right_first, range(len(QUESTIONS))))} of {len(QUESTIONS)} prompts; "
         f"by chance (baseline) {chance:.1f}. For this prompt it does{'' if best is right else ' not'}.",
         preview=f"{MODEL} was not trained for this task: it only continues the text.",
-        arrays={"shares": np.array([each.share for each in ranked])},
+        arrays={"shares": np.array([each.share for each in ranked]), "chance": np.array(chance)},
         code={"model": MODEL},
         equations={"gpt.prompted": {}},
         look={"size": default().open(MODEL).n_parameters / 1e6, "tokens": trained(MODEL).tokens / 1e6},

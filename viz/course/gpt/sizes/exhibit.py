@@ -365,6 +365,11 @@ def calculator(p: Params, models: Data) -> View:
         summary=f"{total:,} parameters: {labels[0]} in float32, {labels[1]} in float16. {shape.n_heads} heads of "
         f"{shape.d_model // shape.n_heads} numbers; the number of heads does not change the count.",
         preview=f"{shape.n_layers} layers of width {shape.d_model:,}, {shape.n_heads} heads, {shape.n_vocab:,} tokens, {shape.n_ctx:,} positions.",
+        arrays={
+            "parameters": counts.to_numpy(),
+            "gigabytes": memory.to_numpy(),
+            "megabytes": 1000 * memory.to_numpy(),
+        },
         equations={key: values | {"P": f"{total:,}"}, "sizes.blocks": rule_of_thumb(shape)},
     )
 

@@ -300,7 +300,7 @@ def measured(params: Params, _data: object) -> Folds:
     )
     return Folds(
         table,
-        {"accuracy": np.array(list(found.values()))},
+        {"accuracy": np.array(list(found.values())), "by_class": np.array(list(classes.values()))},
         revealed=told,
         equations={"levels.classes": {}},
     )
@@ -442,6 +442,7 @@ def _summary_and_folds(
             "sentence": data.numbers,
             "chances": data.chances,
             "without": data.chances_without,
+            "lost": data.chances[data.predicted_class] - data.chances_without[:, data.predicted_class],
         },
         {"text": repr(params.text)},
         revealed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -91,11 +92,11 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
         title = _("Global weights, {centre}, D = {d}", centre=_(CENTRES[params.centre]), d=params.window)
     words = distinct(data.written_words), distinct(data.source)
     _matrix("centre", np.where(allowed, data.weights, 0.0), *words, title=title, allowed=allowed)
-    row = written_row(data)
+    row, held = written_row(data), luong.inside_share(data.weights, inside)
     page_parts.summary(
         _(
             "Inside the windows: {share} of the weight, {n} of {all} cells. For {word} p_t = {centre}",
-            share=percent(luong.inside_share(data.weights, inside), 2),
+            share=percent(held, 2),
             n=int(inside.sum()),
             all=inside.size,
             word=distinct(data.written_words)[row],
@@ -105,7 +106,7 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
         if told
         else _("No cell is cut off: {n} of {n}.", n=inside.size)
     )
-    return _folds(params, data, told)
+    return _folds(params, data, told, {"centres": where, "inside": held})
 
 
 def window_and_bell(params: Params, data: maths.Data) -> Folds:
@@ -235,20 +236,26 @@ def savings(params: Params, data: maths.Data) -> Folds:
             whole=whole,
         )
     )
-    return _folds(params, data, told)
+    return _folds(params, data, told, {f"BLEU_{name}": bleu for name, bleu in _recorded().items()})
+
+
+def _recorded() -> dict[str, float]:
+    """Return the BLEU of the model that was trained with windows, and of the one without, from their cards; none where one is missing."""
+    both = maths.PREDICTIVE, maths.GENERAL
+    return {name: maths.recorded(name) for name in both} if all(map(maths.is_available, both)) else {}
 
 
 def _with_windows() -> str:
-    """Say how well the model translates that was trained with windows, beside the one without; from their cards."""
-    both = maths.PREDICTIVE, maths.GENERAL
-    if not all(map(maths.is_available, both)):
+    """Say how well the model translates that was trained with windows, beside the one without."""
+    bleu = _recorded()
+    if not bleu:
         return ""
     return _(
         " Trained with windows, a model keeps its quality: {local} has BLEU {of_local:.1f} on test sentences, {whole} has BLEU {of_whole:.1f}.",
         local=maths.PREDICTIVE,
-        of_local=maths.recorded(maths.PREDICTIVE),
+        of_local=bleu[maths.PREDICTIVE],
         whole=maths.GENERAL,
-        of_whole=maths.recorded(maths.GENERAL),
+        of_whole=bleu[maths.GENERAL],
     )
 
 
@@ -326,14 +333,16 @@ def _word_pills(data: maths.Data) -> None:
     controls.pills(_("The written word"), range(len(names)), f"{SLUG}row", opening, names.__getitem__)
 
 
-def _folds(params: Params, data: maths.Data, revealed: bool) -> Folds:
+def _folds(
+    params: Params, data: maths.Data, revealed: bool, also: Mapping[str, object] | None = None
+) -> Folds:
     """Name a missing model and return the folds of the chosen row: its equations, and local attention word by word."""
     if line := maths.missing():
         page_parts.summary(line)
     row, t = one_row(params, data), written_row(data)
     scores = "asked.dotted()[0]" if params.score == "dot" else "asked.scores"
 
-    local = {"align": row.align, "gaussian": row.gaussian, "product": row.product}
+    local = {"align": row.align, "gaussian": row.gaussian, "product": row.product, "centre": row.centre}
 
     def table() -> pd.DataFrame:
         columns = {
@@ -353,7 +362,7 @@ def _folds(params: Params, data: maths.Data, revealed: bool) -> Folds:
 
     return Folds(
         table,
-        run | local,
+        run | local | dict(also or {}),
         {"scores": scores, "t": t, "row": row},
         revealed,
         more=lambda: _equations(params, data, row, t),

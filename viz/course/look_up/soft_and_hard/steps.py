@@ -271,7 +271,10 @@ def _folds(params: Params, data: maths.Data, revealed: bool = True, *, learns: b
     """Return the folds: both reads, in the step on learning both gradients too; every patch in the table."""
     learned = data.learning
     read = {"values": data.values, "scores": data.scores, "weights": data.weights, "drawn": data.samples}
+    read |= {"soft": maths.soft_read(data.weights, data.values), "mean": data.values[data.samples].mean(0)}
+    read |= {"distance": data.near.distance, "expected": data.near.expect}
     grown = {"gradient": learned.exact, "reinforce": learned.plain, "with_baseline": learned.based}
+    saved = {"baseline": learned.baseline, "saved": learned.saved}
 
     def table() -> pd.DataFrame:
         drawn = np.bincount(data.samples, minlength=len(NAMES)) / len(data.samples)
@@ -284,7 +287,7 @@ def _folds(params: Params, data: maths.Data, revealed: bool = True, *, learns: b
         if learns:
             _both_gradients(data)
 
-    return Folds(table, read | grown, revealed=revealed, more=explained)
+    return Folds(table, read | grown | saved, revealed=revealed, more=explained)
 
 
 def _both_reads(params: Params, data: maths.Data) -> None:

@@ -156,7 +156,12 @@ def ablation(params: Params, data: Layer) -> Folds:
 
     return Folds(
         table,
-        {"before": found.before, "without": found.without_head, "bare": found.without_layer},
+        {
+            "before": found.before,
+            "without": found.without_head,
+            "bare": found.without_layer,
+            "factors": factors,
+        },
         {},
         known,
         {"heads.merge": {}},

@@ -76,6 +76,7 @@ def redraw(params: Params, data: Ways) -> Folds:
             for k, value in enumerate(moved)
         ),
         known,
+        {"changes": moved},
     )
 
 

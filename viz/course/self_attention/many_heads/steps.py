@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -165,11 +165,18 @@ def merge(params: Params, data: Ways) -> Folds:
             rf"\max |Z_t - Z_t^{{\text{{forgot}}}}| = {data.way.off:.3f}",
         ),
         known,
+        {"off": data.way.off},
     )
 
 
-def folds(data: Ways, equations: Sequence[str], latex: Sequence[str], revealed: bool = True) -> Folds:
-    """Return the folds of a step: every stage as a row, and every tensor."""
+def folds(
+    data: Ways,
+    equations: Sequence[str],
+    latex: Sequence[str],
+    revealed: bool = True,
+    also: Mapping[str, object] | None = None,
+) -> Folds:
+    """Return the folds of a step: every stage as a row, every tensor, and `also` what the step measured."""
 
     def table() -> pd.DataFrame:
         rows = [
@@ -184,8 +191,8 @@ def folds(data: Ways, equations: Sequence[str], latex: Sequence[str], revealed: 
         ]
         return pd.DataFrame(rows)
 
-    def arrays() -> dict[str, np.ndarray]:
-        return {name: getattr(data.way, name) for name in TENSORS}
+    def arrays() -> dict[str, object]:
+        return {name: getattr(data.way, name) for name in TENSORS} | dict(also or {})
 
     return Folds(table, arrays, {}, revealed, {key: {} for key in equations}, latex)
 

@@ -66,6 +66,8 @@ def vectors(params: Params, _: object) -> Folds:
 
     def arrays() -> dict[str, np.ndarray]:
         taken = {"positions": data.table}
+        if data.formula is not None:
+            taken["wavelengths"] = np.array(data.formula.wavelengths())
         if data.products is not None:
             taken["dot_products"] = data.products
         for name, profile in ((data.distance or {}) | (data.bias or {})).items():

@@ -72,12 +72,17 @@ def ablation(params: Params, _: object) -> Folds:
     def table() -> pd.DataFrame:
         says = [_says(each, family, found.hidden) for each in found.ways.values()]
         return pd.DataFrame(
-            {"loss, nats per token": list(loss.values()), "prediction": says}, index=list(found.ways)
+            {
+                "loss, nats per token": list(loss.values()),
+                "prediction": says,
+            },
+            index=list(found.ways),
         )
 
     return Folds(
         table,
-        {f"pattern_{way.split()[0]}": each.pattern for way, each in found.ways.items()},
+        {f"pattern_{way.split()[0]}": each.pattern for way, each in found.ways.items()}
+        | {"previous_word": np.array(list(_before(found).values()))},
         {},
         known,
         {"positions.add": {}},

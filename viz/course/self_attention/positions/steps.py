@@ -108,7 +108,7 @@ def two_ideas(params: Params, _: object) -> Folds:
     fractions = position_ideas.candidates(None)["fraction"](long)[:, 0]
     return Folds(
         {"t": range(long), "t/(n−1)": fractions, "count": range(long)},
-        {"fraction": fractions},
+        {"fraction": fractions, "steps": np.array([first, step])},
         {},
         known,
         {"positions.add": {}},

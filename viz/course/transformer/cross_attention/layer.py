@@ -24,11 +24,12 @@ def padding(params: Params, data: Data) -> Folds:
     page_parts.summary(proof)
     masks, change = masks_batch.masks_and_change(first, second, lot)
     arrays = {leaf: getattr(masks, leaf) for leaf in ("source_padding", "target_padding", "causal", "union")}
+    changes = {"change_with_masks": change.with_mask, "change_without_masks": change.without_mask}
     return Folds(
         lambda: pd.DataFrame(
             masks.source_padding.astype(int), index=distinct(masks.targets), columns=distinct(masks.sources)
         ),
-        lambda: arrays,
+        lambda: arrays | changes,
         equations={"masked.matrix": {}},
         latex=(
             rf"e^{{0}} = 1, \quad e^{{-\infty}} = 0: \qquad {change.with_mask:.1f} \text{{ with the masks, "

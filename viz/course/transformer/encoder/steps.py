@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -147,7 +147,8 @@ def layer(params: Params, data: Data) -> Folds:
     layers = range(len(data.states) - 1)  # those of this model, so the step draws their control
     layer = controls.segmented("Layer", layers, "layer", 0, lambda i: f"Layer L{i}", quiet=True)
     found = maths.stages(data.run, layer, word)
-    rows = [f"{stage.name}: {np.linalg.norm(stage.vector):.1f}" for stage in found]
+    lengths = {stage.name: float(np.linalg.norm(stage.vector)) for stage in found}
+    rows = [f"{name}: {length:.1f}" for name, length in lengths.items()]
     room = exhibit_parts.presenting()
     values = np.stack([stage.vector for stage in found])
     limit = float(np.quantile(np.abs(values), 0.995))
@@ -157,15 +158,16 @@ def layer(params: Params, data: Data) -> Folds:
         picture, f"{SLUG}stages", "The vector of one word after each part of the layer, as a heatmap."
     )
     by = {stage.name: stage.vector for stage in found}
-    attention, network = by["attention"], by["feed-forward"]
-    gap = float(np.abs(by["x, the word"] + attention - by["x + attention"]).max())
+    gap = float(np.abs(by["x, the word"] + by["attention"] - by["x + attention"]).max())
     page_parts.summary(
-        f"“{data.words[word]}” comes in with length {np.linalg.norm(by['x, the word']):.2f}. Attention "
-        f"adds a vector of length {np.linalg.norm(attention):.2f}, the feed-forward network one of {np.linalg.norm(network):.2f}; it leaves with {np.linalg.norm(found[-1].vector):.2f}."
+        f"“{data.words[word]}” comes in with length {lengths['x, the word']:.2f}. Attention "
+        f"adds a vector of length {lengths['attention']:.2f}, the feed-forward network one of {lengths['feed-forward']:.2f}; it leaves with {lengths[found[-1].name]:.2f}."
     )
     _choose_word(data)
     return _folds(
-        data, checks=f"x + attention and the recorded sum differ by {or_exactly_zero(gap, f'{gap:.0e}')}."
+        data,
+        checks=f"x + attention and the recorded sum differ by {or_exactly_zero(gap, f'{gap:.0e}')}.",
+        also={"lengths": np.array(list(lengths.values()))},
     )
 
 
@@ -273,7 +275,9 @@ def count(params: Params, data: Data) -> Folds:
     return _folds(data)
 
 
-def _folds(data: Data, revealed: bool = True, checks: str = "") -> Folds:
+def _folds(
+    data: Data, revealed: bool = True, checks: str = "", also: Mapping[str, np.ndarray] | None = None
+) -> Folds:
     return Folds(
         lambda: table(data),
         {
@@ -281,6 +285,7 @@ def _folds(data: Data, revealed: bool = True, checks: str = "") -> Folds:
             "kept": data.depth.with_input,
             "others": data.depth.others,
             "weights": data.weights,
+            **(also or {}),
         },
         revealed=revealed,
         equations={"residual.first": {}, "norm.apply": {}, "ffn.residual": {}, "ffn.inside": {}},

@@ -48,7 +48,7 @@ def word_tiles(params: Params, data: Inner) -> Folds:
     word = params.at_word(data.tokens)
     into, act, out = data.into[word], data.act[word], data.out[word]
     d, d_ff, token = len(into), len(act), names_of(data.tokens)[word]
-    on, top = int(data.fires[word].sum()), int(act.argmax())
+    on, top, long = int(data.fires[word].sum()), int(act.argmax()), float(np.linalg.norm(out))
     told = exhibit_parts.predict_number(
         SLUG + "on",
         f"“{token}” passes through {d_ff:,} hidden units ({params.model}, L{params.at_layer}). How many of them are on?",
@@ -75,14 +75,14 @@ def word_tiles(params: Params, data: Inner) -> Folds:
     )
     page_parts.summary(
         f"“{token}”: {d} → {d_ff:,} → {d}. {on} units are on ({percent(on / d_ff, 2)}); the strongest, "
-        f"number {top}, has {number(float(act[top]))} and is framed. The output has length {number(float(np.linalg.norm(out)))} and is added to the word's vector."
+        f"number {top}, has {number(float(act[top]))} and is framed. The output has length {number(long)} and is added to the word's vector."
         if told
         else f"“{token}” is {d} numbers here. The hidden layer is shown after your guess."
     )
     params.pick_word(SLUG, data.tokens)
     return Folds(
         lambda: pd.DataFrame({"before the activation": data.pre[word], "after it": act}).rename_axis("unit"),
-        {"into": into, "pre": data.pre[word], "act": act, "out": out},
+        {"into": into, "pre": data.pre[word], "act": act, "out": out, "length_of_out": long},
         code_values(params, data),
         told,
         {"ffn.inside": {}, "ffn.residual": {}},
@@ -147,7 +147,7 @@ def activations(params: Params, data: Inner) -> Folds:
     drawn = {name: curve.y for name, curve in zip(CURVES, curves, strict=True)}
     return Folds(
         lambda: pd.DataFrame(drawn, index=x.round(4)).iloc[::12].rename_axis("x"),
-        {"x": x, "pre": pre, "act": act} | drawn,
+        {"x": x, "pre": pre, "act": act, "at_the_number": list(told.values())} | drawn,
         equations={"ffn.inside": {}},
         latex=(
             r"\mathrm{relu}(x) = \max(0, x), \qquad \mathrm{gelu}(x) = x\, \Phi(x) \approx \tfrac{x}{2} "
@@ -205,7 +205,7 @@ def sentence(params: Params, data: Inner) -> Folds:
         lambda: pd.DataFrame(
             {"units on": data.fires.sum(1), "percent": share.round(2)}, index=names
         ).rename_axis("word"),
-        {"fires": data.fires.astype(float), "counts": counts},
+        {"fires": data.fires.astype(float), "counts": counts, "share_of_units": counts / d_ff},
         code_values(params, data),
         equations={"ffn.inside": {}},
         latex=(line.replace(",", "{,}"),),

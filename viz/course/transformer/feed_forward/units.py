@@ -76,7 +76,12 @@ def one_unit(params: Params, data: Inner) -> Folds:
         lambda: pd.DataFrame(
             {"token": written, "cosine": [round(cosine, 4) for _, cosine in found.nearest]}
         ).rename_axis("place"),
-        {"share": found.share, "vector": found.vector},
+        {
+            "share": found.share,
+            "vector": found.vector,
+            "cosines": [cosine for _, cosine in found.nearest],
+            "chance": found.chance,
+        },
         code_values(params, data) | {"unit": unit},
         equations={"ffn.inside": {}},
         latex=(
@@ -123,7 +128,8 @@ def count(params: Params, data: Inner) -> Folds:
     )
     return Folds(
         lambda: table.rename(lambda row: row.replace("\n", ": ")).rename_axis("one layer"),
-        {part: table[part].to_numpy() for part in table.columns},
+        {part: table[part].to_numpy() for part in table.columns}
+        | {"share_of_network": (table["network"] / table.sum(axis=1)).to_numpy()},
         code_values(params, data) | {"d": d, "d_ff": d_ff},
         equations={"ffn.inside": {}},
         latex=(

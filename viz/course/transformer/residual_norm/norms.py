@@ -84,7 +84,7 @@ def norm(params: Params, data: Sum) -> Folds:
     mean, spread, first = float(x.mean()), number(sigma, 4), number(float(x[0]), 4)
     return Folds(
         lambda: pd.DataFrame({"before": x, "after": y}).rename_axis("number"),
-        {"before": x, "after": y},
+        {"before": x, "after": y, "mean": mean, "variance": x.var(), "deviation": sigma},
         {"numbers": _lines(params, data)},
         equations={
             "norm.apply": {"h_i": first, "g": f"{params.gain:g}", "mu": number(mean, 4), "sigma": spread},
@@ -222,13 +222,18 @@ def orders(params: Params, data: Sum) -> Folds:
             picture, SLUG + "orders", f"Signal and gradient by depth in three orders, {LAYERS} random layers."
         )
     d = found[called]
+    ratio, sizes = d.gradient[0] / d.gradient[-1], _trained_sizes(params)
     page_parts.summary(
         f"{formula}, {called}: after {LAYERS} layers the signal is {two_digits(d.signal[-1])}, and the gradient "
-        f"at the start {two_digits(d.gradient[0] / d.gradient[-1])} times that at the end. {_trained(params)}"
+        f"at the start {two_digits(ratio)} times that at the end. {_trained(params, sizes)}"
     )
     return Folds(
         lambda: pd.DataFrame(columns(found, ", ", ("signal", "gradient"))).rename_axis("layers passed"),
-        lambda: columns(found, ": ", ("signal", "gradient")),
+        lambda: (
+            columns(found, ": ", ("signal", "gradient"))
+            | {"gradient_ratio": ratio}
+            | ({f"signal: {TRAINED[params.order]}": sizes} if sizes.size else {})
+        ),
         {"layers": LAYERS, "orders": tuple(ORDERS)},
         equations={"residual.first": {}, "norm.apply": {}},
         latex=(
@@ -242,15 +247,22 @@ def orders(params: Params, data: Sum) -> Folds:
     )
 
 
-def _trained(params: Params) -> str:
-    """Describe the signal of a trained model with that order on the visitor's sentence."""
+def _trained_sizes(params: Params) -> np.ndarray:
+    """Return the signal by layer of a trained model with that order on the visitor's sentence; empty where there is none."""
+    name = TRAINED.get(params.order, "")
+    entry = default().entry(name) if name else None
+    if not (entry and entry.ok):
+        return np.zeros(0)
+    return residuals.by_layer(engine_client.run(name, params.text, keep=residuals.KEEP))
+
+
+def _trained(params: Params, sizes: np.ndarray) -> str:
+    """Describe the signal of the trained model."""
     name = TRAINED.get(params.order)
     if name is None:
         return "No model here was trained in this order: every sub-layer adds equally much, however small the output of f is."
-    entry = default().entry(name)
-    if not (entry and entry.ok):
+    if not sizes.size:
         return ""
-    sizes = residuals.by_layer(engine_client.run(name, params.text, keep=residuals.KEEP))
     return (
         f"{name} was trained in this order: its signal is {number(float(sizes[0]))} before and "
         f"{number(float(sizes[1:].min()))} to {number(float(sizes[1:].max()))} after its {len(sizes) - 1} "

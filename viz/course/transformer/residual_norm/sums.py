@@ -136,10 +136,14 @@ def without_sums(params: Params, data: Sum) -> Folds:
         f"Signal and gradient by depth with and without sums, {LAYERS} random layers.",
     )
     d = found[chosen]
-    back = d.gradient[0] / d.gradient[-1]
+    ratios = {
+        "signal_ratio": d.signal[-1] / d.signal[0],
+        "gradient_ratio": d.gradient[0] / d.gradient[-1],
+    }
+    kept, back = ratios.values()
     page_parts.summary(
         f"{'With' if params.residual == 'on' else 'Without'} sums: after {LAYERS} layers the signal is "
-        f"{two_digits(d.signal[-1] / d.signal[0])} times what came in, and the gradient at the start is "
+        f"{two_digits(kept)} times what came in, and the gradient at the start is "
         f"{two_digits(back)} times that at the end."
         + (
             " The gradient does not vanish, but the signal keeps growing: that is what the norm is for."
@@ -152,7 +156,7 @@ def without_sums(params: Params, data: Sum) -> Folds:
     )
     return Folds(
         lambda: pd.DataFrame(columns(found, ", ")).rename_axis("layers passed"),
-        lambda: columns(found, ": "),
+        lambda: columns(found, ": ") | ratios,
         {"layers": LAYERS},
         equations={"residual.first": {}},
         latex=(
@@ -231,7 +235,7 @@ def real(params: Params, data: Sum) -> Folds:
     )
     return Folds(
         lambda: pd.DataFrame(columns(depths, ", ")).rename_axis("layers passed"),
-        lambda: columns(depths, ": "),
+        lambda: columns(depths, ": ") | {f"loss: {name}": each.surprise for name, each in found.items()},
         {"model": MODEL},
         told,
         {"residual.first": {}},

@@ -51,7 +51,7 @@ def shift(params: Params, data: AtOnce) -> Folds:
     )
     return Folds(
         frame,
-        {"target": data.ids},
+        {"target": data.ids, "losses": data.losses, "unshifted": data.unshifted},
         {"model": MODEL},
         told,
         equations={"training.loss": {"m": str(m)}},
@@ -121,7 +121,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
     sums = " + ".join(number(value, 3) for value in values)
     return Folds(
         frame,
-        {"losses": values},
+        {"losses": values, "perplexity": np.exp(values.mean())},
         {"model": MODEL},
         told,
         {"training.loss": {"m": str(m), "L": number(values.mean(), 4)}},

@@ -52,6 +52,11 @@ class Split:
     parted: Array
     width: int
 
+    @property
+    def gap(self) -> float:
+        """Return the largest difference of the two."""
+        return float(np.abs(self.stacked - self.parted).max())
+
 
 def split_score(run: Run, step: int) -> Split | None:
     """Return v . tanh(W [s; h_j]) and v . tanh(W_1 s + W_2 h_j) with W = [W_1 W_2]: equal (Bahdanau et al. 2015, appendix

@@ -347,9 +347,12 @@ def _summary_and_folds(
         "h": data.joined,
         "c": data.contexts,
     }
-    return Folds(
-        table, lambda: arrays, code(params, data), revealed, more=lambda: _equations(params, data, row)
-    )
+
+    def taken() -> dict[str, Any]:
+        both = maths.split_score(_run(params, data), row)
+        return arrays | ({} if both is None else {"difference": both.gap})
+
+    return Folds(table, taken, code(params, data), revealed, more=lambda: _equations(params, data, row))
 
 
 def _equations(params: Params, data: maths.Data, row: int) -> None:
@@ -392,7 +395,6 @@ def _split(run: Run, row: int) -> None:
     if found is None:
         st.text(_("This model scores s W h; nothing is joined."))
         return
-    gap = float(np.abs(found.stacked - found.parted).max())
     scores = ", ".join(number(float(s), 3) for s in found.stacked)
     equation_view.show("bahdanau.score", SLUG)
     equation_view.show("bahdanau.split", SLUG)
@@ -401,7 +403,7 @@ def _split(run: Run, row: int) -> None:
             "Both formulas give these scores for this row ({n} hidden numbers): {scores}. Largest difference {gap:.0e}. W_2 h_j is the same for every written word, so it is computed once per sentence.",
             n=found.width,
             scores=scores,
-            gap=gap,
+            gap=found.gap,
         )
     )
 
@@ -439,7 +441,8 @@ def code(params: Params, data: maths.Data) -> str:
     return (
         f"import core\n\nmodel = core.open_model({data.model!r})\nrun = model.run({params.text!r})\n"
         "print(run.target_text)\n"
-        "a = run.attention('alignment', writing=True)  # a.weights[0, 0]: (written, read)\n"
+        "a = run.attention('alignment', writing=True)\n"
+        "print(a.weights[0, 0].round(4))  # (written, read)\n"
         "h = run.trace['encoder.layer.0.hidden']\nc = a.weights[0, 0] @ h\n"
         f"even = model.run({params.text!r}, edits=[core.edits.Uniform('decoder.attn.scores')])  # c = mean of h\n"
         "print(even.target_text)"

@@ -137,9 +137,8 @@ def _squeezed(params: Params) -> compression.Letter:
 
 
 def _arrays(data: compression.Letter) -> dict[str, np.ndarray]:
-    return {"input": data.entry, "context": data.context} | {
-        f"out {name}": dots for name, dots in data.exits.items()
-    }
+    exits = {f"out {name}": dots for name, dots in data.exits.items()}
+    return {"input": data.entry, "context": data.context, "lost": np.array(data.lost_share)} | exits
 
 
 def code(params: Params) -> str:

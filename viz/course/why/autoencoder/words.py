@@ -165,7 +165,7 @@ def _folds(params: Params, data: compression.Word, revealed: bool = True) -> Fol
 
     return Folds(
         lambda: pd.DataFrame(rows, columns=["decoder", "word of its list", "cosine"]).set_index("decoder"),
-        lambda: {"input": data.entry, "context": data.context} | exits,
+        lambda: {"input": data.entry, "context": data.context, "right": list(data.right.values())} | exits,
         code(params),
         revealed,
         more=explained,
@@ -188,5 +188,6 @@ def code(params: Params) -> str:
         + "rows = Data(np.array([known[c.english] for c in concepts.taught()]))\n"
         f"book = concepts.Dictionary(rows, {params.p})\n"
         f"context = book.coder.context({vector})\n"
+        "print(context.round(4))\n"
         "print([language.says(context) for language in book.languages.values()])"
     )

@@ -444,7 +444,8 @@ def code(params: Params) -> str:
         f"import core\n\nmodel = core.open_model('copy-{params.cell}')\nrun = model.run({params.letters!r})\n"
         "print(run.target_text)\n"
         "h = run.trace['encoder.layer.0.hidden']  # (letter, d)\n"
-        "c = run.trace['decoder.start.context']  # (d,)\n\n"
+        "c = run.trace['decoder.start.context']  # (d,)\n"
+        "print(c[:4].round(4))\n\n"
         "from viz.course.why.bottleneck.reach import reach\n"
         f"slopes = reach(model, [{params.letters!r}]).context_slopes[0]  # |d c / d x_i|"
     )

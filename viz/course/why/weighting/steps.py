@@ -255,6 +255,8 @@ def _folds(params: Params, data: shares.Data, revealed: bool = True) -> Folds:
         "scores": np.array(data.raw),
         "weights": data.weights,
         "patches": data.patches.reshape(shares.GRID),
+        "parts": np.array(list(data.parts.values())),
+        "skipped": np.isin(np.arange(len(data.words)), list(data.kept_words), invert=True),
     }
     return Folds(table, lambda: arrays, code(params), revealed, more=lambda: _of_a_word(data))
 
