@@ -54,12 +54,10 @@ VERBS = frozenset(IMPERATIVES.split())
 """Imperatives that a function's docstring may open with; a missing one is added here."""
 
 NAMES = {
-    "viz/course": 101,
+    "viz/course": 20,  # fields of links, which must open the same view tomorrow
 }
 """How many functions, classes, parameters, attributes, constants and modules of a package may still be named by one of the words."""
-DOCSTRINGS = {
-    "viz/course": 1,  # a doctest calls a function that is among the names
-}
+DOCSTRINGS: dict[str, int] = {}
 """How many docstrings of a package may still open in one of the ways or have one of the phrases."""
 OPENINGS: dict[str, int] = {}
 """How many functions of a package may still have a docstring that opens with no imperative verb."""

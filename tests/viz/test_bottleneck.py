@@ -214,7 +214,7 @@ def test_the_figures_as_data():
     drawn = letters([Row("<b>", "ab"), Row("w", "ax", [0.9, 0.4], [False, True])])
     boxes = [len(each["data"]["values"]) for each in find_layers(drawn, mark="rect")]
     assert "<b>" in [row["text"] for row in all_rows(drawn, "text")] and sorted(boxes) == [1, 2, 2]
-    tiles = unrolled([Lane("h", np.arange(24.0).reshape(3, 8), "abc", shown=2)])
+    tiles = unrolled([Lane("h", np.arange(24.0).reshape(3, 8), "abc", until=2)])
     found = drawn_rows(tiles, "value")
     assert [tile["value"] for tile in found] == [list(range(8)), list(range(8, 16))] and {
         (tile["rows"], tile["columns"]) for tile in found

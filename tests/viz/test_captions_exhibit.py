@@ -20,7 +20,7 @@ TEXT = Params().text
 
 @pytest.fixture(scope="module")
 def data():
-    return maths.told(TEXT)
+    return maths.describe(TEXT)
 
 
 def page(step, known=True, **link):
@@ -56,9 +56,9 @@ def test_the_context_is_the_gated_mean_of_the_cells(data):
 
 @pytest.mark.slow
 def test_hard_attention_reads_one_drawn_cell_a_word(data):
-    one, again = maths.told(TEXT, 3), maths.told(TEXT, 3)
+    one, again = maths.describe(TEXT, 3), maths.describe(TEXT, 3)
     assert set(np.unique(one.weights)) == {0, 1} and (one.weights.sum(1) == 1).all()
-    assert np.array_equal(one.weights, again.weights) and one.said == again.said
+    assert np.array_equal(one.weights, again.weights) and one.sentence == again.sentence
     cells = core.open_model(maths.MODEL).run(TEXT).trace["encoder.annotations"]
     np.testing.assert_allclose(
         one.context, one.gates[:, None] * cells[one.weights.argmax(1)], rtol=1e-4, atol=1e-5
@@ -96,9 +96,9 @@ def test_right_and_wrong_captions_are_cards_to_judge():
 
 @pytest.mark.slow
 def test_own_captions_are_counted_against_the_grammar():
-    right, rows = maths.judged(0)
+    right, rows = maths.count_right(0)
     assert len(rows) == maths.N_SCENES and right == sum(text == caption(scene) for scene, text, _ in rows)
-    assert maths.told(maths.scene_text(rows[0][0])).said == rows[0][1], (
+    assert maths.describe(maths.scene_text(rows[0][0])).sentence == rows[0][1], (
         "many at once write what one alone writes"
     )
     shown = page(5, judge="0")

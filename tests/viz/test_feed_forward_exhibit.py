@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 import core.serving.engine
 from viz.course.errata._counts import encoder_layer
 from viz.course.transformer.feed_forward import exhibit, maths, steps
-from viz.course.transformer.feed_forward.charts import Tile, through
+from viz.course.transformer.feed_forward.charts import Tile, vectors
 from viz.course.transformer.feed_forward.params import END, Params
 from viz.labels import percent
 
@@ -169,7 +169,7 @@ def test_word_model_and_layer_can_be_changed(step):
 
 
 def test_figures_as_data():
-    shown = through([Tile("a", np.arange(5.0), 2, marked=3), Tile("b", None, 2)])
+    shown = vectors([Tile("a", np.arange(5.0), 2, marked=3), Tile("b", None, 2)])
     assert [cell["value"] for cell in drawn_rows(shown, "share")] == [f"{value}.000" for value in range(5)]
     rings = drawn_rows(shown, mark="rect", without=["fill", "share"])
     assert len(rings) == 1 == [row["text"] for row in all_rows(shown, "text")].count("?")

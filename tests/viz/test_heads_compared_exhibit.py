@@ -222,7 +222,7 @@ def test_figures_as_data():
     ] == ["H0 100%"]
     one = maps(np.ones((1, 1, 1)), ["a"], 0, allowed=np.zeros((1, 1, 1), dtype=bool)).to_dict()
     assert drawn_rows(one, "w") == [] and len(drawn_rows(one, mark="rect", without=["w", "colour"])) == 1
-    two = maps(np.full((5, 2, 2), 0.5), ["a", "b"], 1, named=True).to_dict()
+    two = maps(np.full((5, 2, 2), 0.5), ["a", "b"], 1, all_names=True).to_dict()
     grounds = layer(two, mark="rect", without=["w", "colour"])
     places = [(row["y"], row["y2"]) for row in grounds["data"]["values"]]
     assert labels(grounds["encoding"]["y"]) == ["a", "b"] * 2 and places[4][0] > places[3][1]

@@ -54,7 +54,7 @@ def recording(samples, rate=16000, channels=1):
 def test_letters_over_frames_is_a_map_whose_rows_sum_to_one_and_walk_along_the_sound():
     """C053."""
     data, run = maths.listened(TEXT), core.open_model(maths.MODEL).run(TEXT)
-    assert data.written == data.said == "four seven two"
+    assert data.output == data.transcript == "four seven two"
     assert data.weights.shape == (len(data.letters), len(run.source.ids)) == (15, 24)
     np.testing.assert_allclose(data.weights, run.trace["decoder.attn.pattern"][0], atol=1e-7)
     np.testing.assert_allclose(data.weights.sum(1), 1, atol=1e-5)
@@ -85,7 +85,7 @@ def test_the_weights_follow_a_stretched_sound():
     one = maths.listened(TEXT)
     for speed in (0.6, 1.6):
         other = maths.listened(f"{TEXT} speed={speed}")
-        assert other.written == one.written
+        assert other.output == one.output
         assert maths.slope(one, other) == pytest.approx(1 / speed, rel=0.12)
     assert maths.slope(one, maths.listened("yes")) is None
 
@@ -103,7 +103,10 @@ def test_errors_by_noise_and_length_are_those_of_what_the_model_writes():
     assert found.rates[0] < 0.05 < found.rates[-1]
     model = core.open_model(maths.MODEL)
     first = maths._fresh(0, maths.SAID, 1)[0]
-    assert (found.said[0], found.written[0]) == (first.transcript, model.run(first.to_text()).target_text)
+    assert (found.transcripts[0], found.outputs[0]) == (
+        first.transcript,
+        model.run(first.to_text()).target_text,
+    )
 
 
 def test_a_recording_is_spelled_and_what_is_none_is_refused_in_words():
@@ -112,7 +115,7 @@ def test_a_recording_is_spelled_and_what_is_none_is_refused_in_words():
     samples, rate = own_voice.samples(recording(at * 0.5, channels=2))
     assert rate == 16000 and len(samples) == len(at)
     found = maths.recorded(samples, rate)
-    assert found.written == "four seven two" and found.weights.shape[0] == len(found.letters)
+    assert found.output == "four seven two" and found.weights.shape[0] == len(found.letters)
     np.testing.assert_allclose(found.weights.sum(1), 1, atol=1e-5)
     silent, endless = np.zeros(16000, np.float32), np.full(61 * 8000, 0.1, np.float32)
     noise = np.random.default_rng(0).standard_normal(16000).astype(np.float32)

@@ -210,14 +210,14 @@ def test_the_proof_stands_below_the_equation_and_the_lines_make_the_same_numbers
 
 def test_figures_as_data():
     with pytest.raises(ValueError, match="1 words for 2 rows"):
-        reordered(np.eye(2), np.eye(2), ["a"], (0, 1), np.zeros(2), kept=(True, True), titles=("", ""))
+        reordered(np.eye(2), np.eye(2), ["a"], (0, 1), np.zeros(2), unchanged=(True, True), titles=("", ""))
     made = reordered(
         np.eye(2),
         np.eye(3)[:, :2],
         ["<b>", "b"],
         (0, 1, 0),
         np.array([0, 0.5, 0]),
-        kept=(True, False, True),
+        unchanged=(True, False, True),
         titles=("p", "q"),
     )
     drawing = made.to_dict()
@@ -239,7 +239,7 @@ def test_figures_as_data():
         ["a", "b"],
         (0, 1),
         np.zeros(2),
-        kept=(True, True),
+        unchanged=(True, True),
         titles=("p", "q"),
         covered=True,
         means=(np.ones(2), np.ones(2), 0.5, False),

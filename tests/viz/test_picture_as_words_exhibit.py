@@ -101,7 +101,7 @@ def test_what_is_filled_in_is_the_decoders_at_hidden_places_and_the_drawing_else
     test = page(3, own=FISH, share=share, draw=draw)
     assert states(said(test), f"{error:.4f}", f"{mean:.4f}", len(seen))
     made = maths.filled(FISH, share / 100, draw)
-    gone = np.isnan(made.shown)
+    gone = np.isnan(made.visible)
     assert gone.sum() == 16 * len(hidden)
     np.testing.assert_allclose(made.filled[~gone], doodles.from_text(FISH)[~gone] / 255, atol=1e-6)
     before = page(3, known=False, own=FISH, share=share, draw=draw)

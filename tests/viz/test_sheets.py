@@ -174,11 +174,11 @@ def same(said: Any, truth: Any) -> bool:
 def test_fifty_seeds_have_the_right_answers_and_true_lines(key: str) -> None:
     drawn = [KINDS[key].draw(seed) for seed in SEEDS]
     for exercise in drawn:
-        truth = AGAIN[key](dict(exercise.given))
+        truth = AGAIN[key](dict(exercise.inputs))
         assert len(truth) == len(exercise.result), exercise
         assert all(map(same, exercise.result, truth)), (exercise, truth)
         assert holds(exercise) or key == "wordpiece", exercise
-    assert len({repr(exercise.given) for exercise in drawn}) > 18
+    assert len({repr(exercise.inputs) for exercise in drawn}) > 18
 
 
 def test_what_is_printed_of_an_answer_is_its_result() -> None:
@@ -268,7 +268,7 @@ def holds(exercise: Exercise) -> bool:
 
 def test_every_letter_of_a_stem_but_its_first_may_be_a_piece() -> None:
     """The o of work is the only letter that stands in no ending and in no other stem behind its second place."""
-    sheets = (language.pieces(random.Random(seed)).given for seed in range(200))
+    sheets = (language.pieces(random.Random(seed)).inputs for seed in range(200))
     assert any("work" in given["word"] and "##o" in given["vocabulary"] for given in sheets)
 
 

@@ -660,7 +660,7 @@ def scatter(
         layers.append(ring.mark_point(size=260, strokeWidth=2.5, color=theme.TEXT, filled=False))
     if label:
         text = base.transform_filter("datum.label").mark_text(
-            align="left", dx=12, dy=-8, fontSize=14, fontWeight=600
+            align="left", dx=8 + math.sqrt(sizes[0]) / 2, dy=-4, fontSize=14, fontWeight=600
         )
         layers.append(text.encode(text="label:N"))
     if covered:

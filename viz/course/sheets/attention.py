@@ -49,9 +49,9 @@ def _shares(scores: Sequence[float]) -> tuple[list[float], float, list[Step]]:
     return powers, whole, steps
 
 
-def _divided(powers: Sequence[float], whole: float, weights: Sequence[float]) -> Step:
+def _divided(powers: Sequence[float], total: float, weights: Sequence[float]) -> Step:
     lines = (
-        f"frac{{ {trimmed(p)} }}{{ {trimmed(whole)} }} = {number(w, 3)}"
+        f"frac{{ {trimmed(p)} }}{{ {trimmed(total)} }} = {number(w, 3)}"
         for p, w in zip(powers, weights, strict=True)
     )
     return Step(_("Each exponential divided by the sum:"), below(*lines))

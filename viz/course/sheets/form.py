@@ -68,14 +68,14 @@ class Blank:
 class Exercise:
     """A question with its numbers, and its solution.
 
-    `head` and `rows` are a table below the question. `room`: lines to write on. `given` holds the numbers by name and `result` those of
+    `head` and `rows` are a table below the question. `room`: lines to write on. `inputs` holds the numbers by name and `result` those of
     the answer, as data: who checks the sheet calculates with them. `answer` says the result in words, and `blanks` asks for it field by field.
     """
 
     question: str
     answer: str
     steps: tuple[Step, ...]
-    given: Mapping[str, Any]
+    inputs: Mapping[str, Any]
     result: tuple[Any, ...]
     blanks: tuple[Blank, ...]
     head: tuple[str, ...] = ()

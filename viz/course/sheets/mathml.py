@@ -37,7 +37,7 @@ def mathml(line: str, *, block: bool = False) -> str:
         ValueError: what `viz.course.equations.form.read` cannot read.
     """
     display = ' display="block"' if block else ""
-    return f"<math{display}>{_drawn(read(line, _Anything()))}</math>"
+    return f"<math{display}>{_markup(read(line, _Anything()))}</math>"
 
 
 def prose(text: str) -> str:
@@ -51,8 +51,8 @@ def prose(text: str) -> str:
     )
 
 
-def _drawn(node: Node) -> str:
-    return _DRAWN[node.kind](node)
+def _markup(node: Node) -> str:
+    return _WRITERS[node.kind](node)
 
 
 def _leaf(tag: str) -> Callable[[Node], str]:
@@ -60,16 +60,16 @@ def _leaf(tag: str) -> Callable[[Node], str]:
 
 
 def _around(tag: str) -> Callable[[Node], str]:
-    return lambda node: f"<{tag}>{''.join(map(_drawn, node.parts))}</{tag}>"
+    return lambda node: f"<{tag}>{''.join(map(_markup, node.parts))}</{tag}>"
 
 
 def _row(node: Node) -> str:
     """Set the parts of a node side by side; a minus sign after another sign belongs to the number that follows: = −2."""
     if len(node.parts) == 1:
-        return _drawn(node.parts[0])
+        return _markup(node.parts[0])
     before = ("", *(part.text if part.kind == "operator" else "" for part in node.parts))
     drawn = (
-        '<mo form="prefix">−</mo>' if sign and (part.kind, part.text) == ("operator", "−") else _drawn(part)
+        '<mo form="prefix">−</mo>' if sign and (part.kind, part.text) == ("operator", "−") else _markup(part)
         for sign, part in zip(before, node.parts, strict=False)
     )
     return f"<mrow>{''.join(drawn)}</mrow>"
@@ -104,19 +104,19 @@ def _index(text: str) -> str:
 
 def _bracket(node: Node) -> str:
     closing = ")" if node.text == "(" else "]"
-    return f"<mrow><mo>{node.text}</mo>{_drawn(node.parts[0])}<mo>{closing}</mo></mrow>"
+    return f"<mrow><mo>{node.text}</mo>{_markup(node.parts[0])}<mo>{closing}</mo></mrow>"
 
 
 def _lines(node: Node) -> str:
     """Set the parts of a node below each other, aligned at the left."""
     rows = (
-        f'<mtr><mtd style="text-align: left; text-align: -webkit-left">{_drawn(part)}</mtd></mtr>'
+        f'<mtr><mtd style="text-align: left; text-align: -webkit-left">{_markup(part)}</mtd></mtr>'
         for part in node.parts
     )
     return f'<mtable displaystyle="true">{"".join(rows)}</mtable>'
 
 
-_DRAWN: dict[str, Callable[[Node], str]] = {
+_WRITERS: dict[str, Callable[[Node], str]] = {
     "sign": _sign,
     "index": _leaf("mi"),
     "number": _leaf("mn"),
@@ -129,6 +129,6 @@ _DRAWN: dict[str, Callable[[Node], str]] = {
     "sqrt": _around("msqrt"),
     "sup": _around("msup"),
     "sub": _around("msub"),
-    "sum": lambda node: f"<munderover><mo>∑</mo>{''.join(map(_drawn, node.parts))}</munderover>",
+    "sum": lambda node: f"<munderover><mo>∑</mo>{''.join(map(_markup, node.parts))}</munderover>",
     "lines": _lines,
 }

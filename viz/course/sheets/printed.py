@@ -29,20 +29,20 @@ _PAGE = """<!doctype html>
 """
 
 
-def exercises(drawn: Sequence[tuple[Kind, Exercise]], seed: int) -> str:
+def exercises(tasks: Sequence[tuple[Kind, Exercise]], seed: int) -> str:
     """Return the HTML of the sheet for students: each question with its table and space to write."""
-    return _page(_(TITLE), seed, _name(), [_asked(number, *one) for number, one in enumerate(drawn, 1)])
+    return _page(_(TITLE), seed, _name(), [_task(number, *one) for number, one in enumerate(tasks, 1)])
 
 
-def solutions(drawn: Sequence[tuple[Kind, Exercise]], seed: int) -> str:
+def solutions(tasks: Sequence[tuple[Kind, Exercise]], seed: int) -> str:
     """Return the HTML of the sheet of solutions: each question's table, the arithmetic step by step, the answer."""
-    return _page(_(SOLVED), seed, "", [_solved(number, *one) for number, one in enumerate(drawn, 1)])
+    return _page(_(SOLVED), seed, "", [_solved(number, *one) for number, one in enumerate(tasks, 1)])
 
 
-def ticket(drawn: Sequence[tuple[Kind, Exercise]], seed: int, title: str) -> str:
+def ticket(tasks: Sequence[tuple[Kind, Exercise]], seed: int, title: str) -> str:
     """Return a sheet with few exercises, and after them, on a new page, their solutions."""
-    asked = [_asked(number, *one) for number, one in enumerate(drawn, 1)]
-    solved = "".join(_solved(number, *one) for number, one in enumerate(drawn, 1))
+    asked = [_task(number, *one) for number, one in enumerate(tasks, 1)]
+    solved = "".join(_solved(number, *one) for number, one in enumerate(tasks, 1))
     sections = [
         f'<div class="ticket">{"".join(asked)}</div>',
         f'<div class="apart"><h1>{_(SOLVED)}</h1>{solved}</div>',
@@ -80,7 +80,7 @@ def _style() -> str:
     )
 
 
-def _asked(number: int, kind: Kind, one: Exercise) -> str:
+def _task(number: int, kind: Kind, one: Exercise) -> str:
     room = f'<div class="room" aria-hidden="true">{one.room * "<div></div>"}</div>'
     return _section(number, kind, f"<p>{prose(one.question)}</p>{_table(one)}{room}")
 

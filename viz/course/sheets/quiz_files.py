@@ -16,7 +16,7 @@ from viz.course.sheets.form import Blank, Exercise, Kind
 from viz.course.sheets.printed import TITLE, question_html, rounding_rule, sheet_name, solution_html
 from viz.languages import _, mark
 
-Drawn = Sequence[tuple[Kind, Exercise]]
+Tasks = Sequence[tuple[Kind, Exercise]]
 MATHML = "http://www.w3.org/1998/Math/MathML"
 _QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
 _PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
@@ -26,12 +26,12 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The date of the files in a package, so that the same sheet is the same file."""
 
 
-def moodle_xml(drawn: Drawn, seed: int) -> str:
+def moodle_xml(tasks: Tasks, seed: int) -> str:
     """Return the sheet as Moodle XML: questions of the kind "embedded answers", in a category of their own."""
     category = escape(f"$course$/top/{sheet_name(seed)}")
     questions = [
         f'<question type="category"><category><text>{category}</text></category></question>',
-        *(_moodle_question(number, *one, seed) for number, one in enumerate(drawn, 1)),
+        *(_moodle_question(number, *one, seed) for number, one in enumerate(tasks, 1)),
     ]
     return f"{_XML}<quiz>\n" + "\n".join(questions) + "\n</quiz>\n"
 
@@ -60,11 +60,11 @@ def _moodle_field(blank: Blank) -> str:
     return f"{{1:NUMERICAL:={blank.text}:{blank.tolerance:.4g}}}"
 
 
-def qti_package(drawn: Drawn, seed: int) -> bytes:
+def qti_package(tasks: Tasks, seed: int) -> bytes:
     """Return the sheet as a QTI 2.1 package: a zip file with one item for each exercise, a test of them all, and the manifest."""
     items = {
         f"exercise-{number}": _qti_item(f"exercise-{number}", number, *one, seed)
-        for number, one in enumerate(drawn, 1)
+        for number, one in enumerate(tasks, 1)
     }
     files = {f"{name}.xml": text for name, text in items.items()}
     files["test.xml"] = _qti_test(list(items), seed)

@@ -60,7 +60,7 @@ def nearer(
     texts: Sequence[str],
     partners: Sequence[tuple[str, str]],
     same: Array | None,
-    alike: Array,
+    similar: Array,
     *,
     low: float,
     high: int = 30,
@@ -73,7 +73,7 @@ def nearer(
     >>> nearer(["a"], [("b", "c")], None, np.array([0.9]), low=0.5).to_dict()["data"]["values"]
     []
     """
-    both = {} if same is None else {"same meaning": same, "same words": alike}
+    both = {} if same is None else {"same meaning": same, "same words": similar}
     table = pd.DataFrame(
         [
             (float(values[at]), at, kind, partners[at][which], f"{values[at]:.3f}")

@@ -71,7 +71,7 @@ def tokens(
 
 
 @draw_once
-def judged(
+def decisions(
     values: Array | None, follows: Sequence[bool], texts: Sequence[str], cut: float, *, height: int = 250
 ) -> alt.TopLevelMixin:
     """Draw a dot for each pair of sentences over P(IsNext): above the pairs whose second sentence follows, below the others.
@@ -79,7 +79,7 @@ def judged(
     The colour says whether the decision at the threshold `cut`, the vertical line, is right or wrong. None: question marks instead of dots.
     Shapes: values (pair,).
 
-    >>> judged(np.array([0.6, 0.6]), [True, False], ["a", "b"], 0.5).to_dict()["data"]["values"][0]["kind"]
+    >>> decisions(np.array([0.6, 0.6]), [True, False], ["a", "b"], 0.5).to_dict()["data"]["values"][0]["kind"]
     'right'
     """
     score, n = "P(IsNext) by bert-mini", [0, 0]

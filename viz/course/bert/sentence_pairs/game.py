@@ -157,7 +157,7 @@ def all_pairs(params: Params, run: Run) -> Folds:
     now, (better, firsts) = next_pairs.right(values, rows, cut), next_pairs.preferred(values)
     texts = [f"{a} / {b}" for a, b in pairs]
     page_parts.show(
-        sentence_pairs.judged(
+        sentence_pairs.decisions(
             values if told else None, follows, texts, cut, height=exhibit_parts.by_mode(225, 380)
         ),
         SLUG + "known",

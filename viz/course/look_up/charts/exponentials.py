@@ -66,7 +66,7 @@ def exponentials(
         ),
     )
 
-    def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
+    def chart(rows: list[dict[str, Any]]) -> alt.Chart:
         return vega.rows(rows).encode(x=across, y=up)
 
     inside, beyond = (
@@ -84,7 +84,7 @@ def exponentials(
         for at in np.arange(left - rise + 3, right, 6).tolist()
     ]
     marks = [_mark(turn, point, left, right, smallest) for turn, point in enumerate(points)]
-    dots, hue = drawn(marks), alt.Color("colour:N", scale=None)
+    dots, hue = chart(marks), alt.Color("colour:N", scale=None)
     name = dots.encode(text="text:N")
     beside: dict[str, Any] = {
         side: alt.ExprRef(f"datum.{side}") for side in ("align", "baseline", "dx", "dy")
@@ -100,11 +100,11 @@ def exponentials(
     }
     halo: dict[str, Any] = dict.fromkeys(("color", "stroke"), theme.BACKGROUND)
     halo |= {"strokeWidth": 6, "strokeJoin": "round"}
-    edge = drawn([{"x": left, "y": top}])
+    edge = chart([{"x": left, "y": top}])
     return vega.frame(
-        drawn(hatch).mark_rule(color=theme.HATCH, strokeWidth=1, opacity=0.6).encode(x2="x2:Q", y2="y2:Q"),
-        drawn(inside).mark_line(strokeWidth=2, color=theme.MUTED),
-        drawn(beyond).mark_line(strokeWidth=1.4, strokeDash=[2, 3], color=theme.MUTED),
+        chart(hatch).mark_rule(color=theme.HATCH, strokeWidth=1, opacity=0.6).encode(x2="x2:Q", y2="y2:Q"),
+        chart(inside).mark_line(strokeWidth=2, color=theme.MUTED),
+        chart(beyond).mark_line(strokeWidth=1.4, strokeDash=[2, 3], color=theme.MUTED),
         vega.rows([{"y": top}]).mark_rule(strokeWidth=1.4, color=theme.CATEGORICAL[3]).encode(y=up),
         edge.mark_text(**end, **halo),
         edge.mark_text(**end, color=theme.CATEGORICAL[3]),

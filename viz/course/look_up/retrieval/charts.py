@@ -62,7 +62,7 @@ def look_up_table(
     along, down = _grid((0.0, max(x, 330.0)), (len(rows) - 0.4, -1.3))
     layers = [
         _rects(cells, along, down, stroke=theme.LINE),
-        *_written(cells + words, along, down, f"min(datum.fontSize, 12 * width / {max(x, 330.0):.0f})"),
+        *_texts(cells + words, along, down, f"min(datum.fontSize, 12 * width / {max(x, 330.0):.0f})"),
     ]
     return vega.frame(*layers, height=ROW * (len(rows) + 1) + 12)
 
@@ -98,7 +98,7 @@ def _rects(cells: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, **mark: A
     return vega.rows(cells).mark_rect(**mark).encode(**box, color=vega.raw_channel())
 
 
-def _written(
+def _texts(
     words: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, size: str = "datum.fontSize"
 ) -> list[alt.Chart]:
     """Draw texts, in one layer for each pair of alignment and weight, because a mark has one of each; `size` is a Vega expression of the font size."""
@@ -160,5 +160,5 @@ def memory(
     if key is not None:
         words.append(_word(-0.75, asks, _("k, the key to match"), theme.TEXT, "right", 14, strong=True))
     along, down = _grid((-3.1, width - 0.4), (rows + 1.2, -2.2 if key is not None else -0.6))
-    layers = [_rects(cells, along, down), _rects(bars, along, down), *_written(cells + words, along, down)]
+    layers = [_rects(cells, along, down), _rects(bars, along, down), *_texts(cells + words, along, down)]
     return vega.frame(*layers, height=(34 if rows <= 6 else 26) * (rows + 4))

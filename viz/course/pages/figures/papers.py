@@ -264,7 +264,7 @@ def token_types(runs: Sequence[Run]) -> PaperFigure:
             share=percent(types[STOPS].mean(1)[-1]),
             n=len(runs),
         ),
-        drawings.dots((_("from every token"), _named(types)), (_("to [SEP]"), _named(separators))),
+        drawings.dots((_("from every token"), _by_title(types)), (_("to [SEP]"), _by_title(separators))),
     )
 
 
@@ -396,7 +396,7 @@ def _listed(items: Sequence[object]) -> str:
     return _("{first} and {last}", first=", ".join(first), last=last) if first else last
 
 
-def _named(values: Mapping[str, Float[Array, "layer head"]]) -> dict[str, Float[Array, "layer head"]]:
+def _by_title(values: Mapping[str, Float[Array, "layer head"]]) -> dict[str, Float[Array, "layer head"]]:
     return {_(name): each for name, each in values.items()}
 
 

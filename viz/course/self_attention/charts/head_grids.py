@@ -57,7 +57,7 @@ def laid_out(owners: Array, stacked: bool) -> Array:
 @draw_once
 def head_grid(
     owners: Array,
-    written: Array,
+    numbers: Array,
     rows: Sequence[str],
     *,
     title: str,
@@ -68,7 +68,7 @@ def head_grid(
     covered: bool = False,
     room: bool = False,
 ) -> alt.TopLevelMixin:
-    """Draw one tensor as a grid of cells, each in the colour of its head: `owners` are the heads (-1: none), `written` the text of each cell.
+    """Draw one tensor as a grid of cells, each in the colour of its head: `owners` are the heads (-1: none), `numbers` the text of each cell.
 
     Both have the tensor's shape. rows: a name for each row of a block. `covered`: the cells are grey, with one question mark over them.
     `room`: for large type, without the line of code. The layers: cells, their texts, names of heads, heading.
@@ -83,7 +83,7 @@ def head_grid(
     top = TOP + max(ROOM * pixels, 22 if room else 14)
     x, y = np.r_[0.0, wide.cumsum()], np.round(top + pixels * np.r_[0.0, tall.cumsum()], 2)
     legible = not covered and pixels >= LEAST and cells.shape[1] <= MOST
-    known, texts = written.ravel(), laid_out(np.arange(written.size).reshape(written.shape), stacked)
+    known, texts = numbers.ravel(), laid_out(np.arange(numbers.size).reshape(numbers.shape), stacked)
     drawn: list[dict[str, Any]] = []
     for row, column in np.argwhere(there).tolist():
         head = int(cells[row, column])

@@ -35,7 +35,7 @@ def reordered(
     origin: Sequence[int],
     change: Array,
     *,
-    kept: Sequence[bool],
+    unchanged: Sequence[bool],
     titles: tuple[str, str],
     covered: bool = False,
     means: tuple[Array, Array, float, bool] | None = None,
@@ -48,11 +48,11 @@ def reordered(
     Shapes: before (n, d), after (m, d), origin and change (m,): row i after is the word that was row origin[i].
     Errors: ValueError when these do not fit. The layers: rows before, rows after, lines, titles, keys.
 
-    >>> figure = reordered(np.eye(2), np.eye(2)[::-1], ["a", "b"], (1, 0), np.zeros(2), kept=(True, True), titles=("f(X)", "f(PX)")).to_dict()
+    >>> figure = reordered(np.eye(2), np.eye(2)[::-1], ["a", "b"], (1, 0), np.zeros(2), unchanged=(True, True), titles=("f(X)", "f(PX)")).to_dict()
     >>> [cell["v"] for cell in figure["layer"][1]["data"]["values"]], figure["layer"][1]["encoding"]["y"]["axis"]["labelExpr"].count("0%")
     ([0.0, 1.0, 1.0, 0.0], 2)
     """
-    if len(words) != len(before) or not len(after) == len(origin) == len(change) == len(kept):
+    if len(words) != len(before) or not len(after) == len(origin) == len(change) == len(unchanged):
         raise ValueError(
             f"{len(words)} words for {len(before)} rows; {len(origin)} origins, {len(change)} changes for {len(after)} rows"
         )
@@ -64,7 +64,7 @@ def reordered(
         [visible(word) for word in words],
         [f"{visible(words[i])}{by}" for i, by in zip(origin, moved, strict=True)],
     ]
-    pairs = [(places[0][i], places[1][place], bool(kept[place])) for place, i in enumerate(origin)]
+    pairs = [(places[0][i], places[1][place], bool(unchanged[place])) for place, i in enumerate(origin)]
     last = max(len(before), len(after)) - 1.0
     if means is not None:
         last += 1 + GAP

@@ -90,12 +90,12 @@ def field(
         axis=vega.bare_axis(values=list(named), labelExpr=vega.label_expression(named), labelFontSize=12),
     )
 
-    def at(rows: list[dict[str, Any]], x: str = "x:Q", y: str = "y:Q") -> alt.Chart:
+    def placed(rows: list[dict[str, Any]], x: str = "x:Q", y: str = "y:Q") -> alt.Chart:
         return vega.rows(rows).encode(x=panels.with_field(across, x), y=panels.with_field(down, y))
 
     small = n > 30
     layers = [
-        at(shades, "left:Q", "top:Q")
+        placed(shades, "left:Q", "top:Q")
         .mark_rect()
         .encode(
             x2="right:Q",
@@ -103,18 +103,18 @@ def field(
             color=vega.raw_channel(),
             tooltip=vega.tooltip(("sign:N", "symbol"), ("said:N", "change at the top")),
         ),
-        at(lines).mark_rule(strokeWidth=1.6, color=theme.CATEGORICAL[0]).encode(x2="x2:Q", y2="y2:Q"),
-        at(dots)
+        placed(lines).mark_rule(strokeWidth=1.6, color=theme.CATEGORICAL[0]).encode(x2="x2:Q", y2="y2:Q"),
+        placed(dots)
         .mark_circle(opacity=1)
         .encode(
             size=alt.condition("datum.lit", alt.value(46 if small else 90), alt.value(12 if small else 20)),
             color=alt.condition("datum.lit", alt.value(theme.CATEGORICAL[0]), alt.value(theme.HATCH)),
             tooltip=vega.tooltip(("sign:N", "symbol"), ("place:Q", "position"), ("level:N", "level")),
         ),
-        at(words)
+        placed(words)
         .mark_text(fontSize=11 if small else 14)
         .encode(text="text:N", color=vega.raw_channel("ink:N")),
-        at(frame, "left:Q", "top:Q")
+        placed(frame, "left:Q", "top:Q")
         .mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=2)
         .encode(x2="right:Q", y2="bottom:Q"),
     ]

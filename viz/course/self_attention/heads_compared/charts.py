@@ -25,7 +25,7 @@ COLUMN = 7
 """The most letters of a word below a column."""
 NARROW = 110
 """Pixels of a map below which its name takes two lines."""
-APART = 0.09
+GAP = 0.09
 """The room between two maps, as a share of one."""
 
 
@@ -51,7 +51,7 @@ def looks(
             "from": round(float(ends[at, place] - weights[head, place]), 6),
             "to": round(float(ends[at, place]), 6),
             "weight": round(float(weights[head, place]), 6),
-            "text": _told(head, float(weights[head, place])),
+            "text": _label(head, float(weights[head, place])),
             "word": visible(words[place]),
         }
         for at, head in enumerate(heads)
@@ -107,7 +107,7 @@ def looks(
     )
 
 
-def _told(head: int, weight: float) -> str:
+def _label(head: int, weight: float) -> str:
     return f"H{head} {percent(weight)}" if weight >= TELLS else f"H{head}" if weight >= NAMES else ""
 
 
@@ -120,13 +120,13 @@ def maps(
     allowed: Array | None = None,
     height: int = 400,
     across: int = 4,
-    named: bool = False,
+    all_names: bool = False,
     below: int = 0,
 ) -> alt.TopLevelMixin:
     """Draw the attention of every head (head, query, key) as a small map, queries downwards and keys to the right, all on one colour scale from 0 to 1.
 
     The row of the query `asking` is framed; the title of a map has the word that gets most of its attention. `allowed` False: no cell.
-    `named`: the names of all words are beside the first map of each row, else only that of the query. `below`: pixels below the lowest maps for
+    `all_names`: the names of all words are beside the first map of each row, else only that of the query. `below`: pixels below the lowest maps for
     the names of the columns, visible where a column is wide enough. `across`: maps in a row.
 
     >>> figure = maps(np.full((2, 3, 3), 1 / 3), ["a", "b", "c"], 1).to_dict()
@@ -139,7 +139,7 @@ def maps(
     height = height if down > 1 else height * 3 // 5
     floor = height - KEY - below
     tall = floor / down
-    cell, step = (tall - NAME) / n, n * (1 + APART)
+    cell, step = (tall - NAME) / n, n * (1 + GAP)
     left = [step * (head % across) for head in range(n_heads)]
     top = [tall * (head // across) + NAME for head in range(n_heads)]
     said = [visible(word) for word in words]
@@ -164,7 +164,7 @@ def maps(
         ground | {"y": ground["y"] + asking * cell, "y2": ground["y"] + (asking + 1) * cell}
         for ground in grounds
     ]
-    seen = list(range(n)) if named else [asking]
+    seen = list(range(n)) if all_names else [asking]
     marks = {round(row * tall + NAME + (i + 0.5) * cell, 2): said[i] for row in range(down) for i in seen}
     axis = vega.bare_axis(
         values=list(marks),

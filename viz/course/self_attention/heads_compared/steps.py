@@ -98,7 +98,15 @@ def all_heads(params: Params, data: Layer) -> Folds:
     names, n, room = data.names, len(data.weights), exhibit_parts.presenting()
     height, below = (420, 80) if room else (530, 56)
     page_parts.show(
-        maps(data.weights, names, data.row, allowed=data.allowed, height=height, named=not room, below=below),
+        maps(
+            data.weights,
+            names,
+            data.row,
+            allowed=data.allowed,
+            height=height,
+            all_names=not room,
+            below=below,
+        ),
         f"{SLUG}maps",
         f"The {n} heads of layer {data.layer} as maps of {len(names)} by {len(names)} words, on one scale "
         "from 0 to 100%.",

@@ -20,10 +20,12 @@ MOST_NUMBERS = 14
 
 
 @draw_once
-def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None = None) -> vega.Layers:
+def sums(
+    weights: Array, words: Sequence[str], rows_in_view: int, *, height: int | None = None
+) -> vega.Layers:
     """Draw causal attention as sums, one line for each output y_i: a cell for each word up to word i with its weight, a plus between them.
 
-    Only the first `shown` lines are drawn; a word that a line does not sum has no cell. Shapes: weights (query key).
+    Only the first `rows_in_view` lines are drawn; a word that a line does not sum has no cell. Shapes: weights (query key).
 
     >>> chart = sums(np.array([[1.0, 0.0], [0.25, 0.75]]), ["a", "b"], 2).to_dict()
     >>> [cell["said"] for cell in chart["layer"][0]["data"]["values"]]
@@ -47,11 +49,13 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
             **dict(zip(("colour", "ink"), theme.shade(float(weights[query, key])), strict=True)),
             "edge": 1.0 if weights[query, key] < 0.1 else 0.0,
         }
-        for query in range(shown)
+        for query in range(rows_in_view)
         for key in range(query + 1)
     ]
     pluses = [
-        {"x": key + 0.5, "y": query} for query in range(shown if written else 0) for key in range(query)
+        {"x": key + 0.5, "y": query}
+        for query in range(rows_in_view if written else 0)
+        for key in range(query)
     ]
     words_of: dict[str, Any] = {
         "values": list(range(n)),

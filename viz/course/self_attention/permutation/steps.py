@@ -195,7 +195,7 @@ def _rows(
         data.names,
         reordering.origin,
         reordering.change,
-        kept=reordering.unchanged.tolist(),
+        unchanged=reordering.unchanged.tolist(),
         covered=not revealed,
         means=means,
         titles=("as written", new),

@@ -87,7 +87,7 @@ def signed_matrix(
 
     strips = vega.rows(
         [
-            edges | {"row": i, "top": i - 0.5, "bottom": i + 0.5, "numbers": _written(row)}
+            edges | {"row": i, "top": i - 0.5, "bottom": i + 0.5, "numbers": _text(row)}
             for i, row in enumerate(values)
         ]
     )
@@ -152,10 +152,10 @@ def _scale(domain: Sequence[float], ends: list[Any] | None) -> alt.Scale:
     return alt.Scale(domain=list(domain), range=ends or alt.Undefined, nice=False, zero=False)
 
 
-def _written(row: Array) -> str:
+def _text(row: Array) -> str:
     """Return the numbers of a row as a text, to 4 decimals.
 
-    >>> _written(np.array([0.5, -0.00001]))
+    >>> _text(np.array([0.5, -0.00001]))
     '0.5000 0.0000'
     """
     return " ".join(f"{value:.4f}" for value in np.round(row.astype(float), 4) + 0.0)

@@ -22,7 +22,7 @@ HUES = {
     "recurrence": theme.CATEGORICAL[1],
     "LSTM": theme.CATEGORICAL[1],
 }
-DRAWN = 13
+WORDS = 13
 """Words of a chain that are drawn; of a longer one the first and the last."""
 
 
@@ -53,10 +53,10 @@ def reach(n: int) -> vega.Layers:
     >>> [row["x"] for row in reach(3).to_dict()["layer"][0]["data"]["values"]]
     [0, 1]
     """
-    whole = n <= DRAWN
-    places = list(range(n)) if whole else [*range(DRAWN // 2), *range(n - DRAWN // 2, n)]
-    xs = list(range(n)) if whole else [*range(DRAWN // 2), *range(DRAWN // 2 + 1, DRAWN)]
-    width = n if whole else DRAWN
+    whole = n <= WORDS
+    places = list(range(n)) if whole else [*range(WORDS // 2), *range(n - WORDS // 2, n)]
+    xs = list(range(n)) if whole else [*range(WORDS // 2), *range(WORDS // 2 + 1, WORDS)]
+    width = n if whole else WORDS
     far = f"min(15, 0.37 * width / {width})"  # pixels from the middle of a word to its rim
     arrows = [{"x": left, "x2": right, "y": 0} for left, right in pairwise(xs) if right - left == 1]
     words = [
@@ -92,6 +92,6 @@ def reach(n: int) -> vega.Layers:
         ),
     ]
     if not whole:
-        gaps = vega.rows([{"x": DRAWN // 2, "y": y} for y in (0, 2)], x=across, y=up)
+        gaps = vega.rows([{"x": WORDS // 2, "y": y} for y in (0, 2)], x=across, y=up)
         layers.append(gaps.mark_text(text="…", fontSize=22, color=theme.MUTED))
     return vega.frame(*layers, height=260)

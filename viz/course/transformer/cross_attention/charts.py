@@ -85,7 +85,12 @@ def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) 
 
 @draw_once
 def computed(
-    own: Sequence[int], source: Sequence[int], anew: Sequence[int], words: Sequence[str], *, height: int = 330
+    target: Sequence[int],
+    source: Sequence[int],
+    result: Sequence[int],
+    words: Sequence[str],
+    *,
+    height: int = 330,
 ) -> go.Figure:
     """Draw for each generated word the rows of keys and values computed, as stacked bars: of the words generated so far and of the source.
 
@@ -96,7 +101,7 @@ def computed(
     """
     places = list(range(len(words)))
     figure = go.Figure()
-    for name, values, colour in (("source words", source, SOURCE), ("own words", own, TARGET)):
+    for name, values, colour in (("source words", source, SOURCE), ("own words", target, TARGET)):
         figure.add_bar(
             x=places,
             y=list(values),
@@ -111,7 +116,7 @@ def computed(
         )
     figure.add_scatter(
         x=places,
-        y=list(anew),
+        y=list(result),
         name="without the cache",
         mode="lines+markers",
         line={"color": theme.MUTED, "width": 2, "dash": "dash"},

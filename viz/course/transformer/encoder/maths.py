@@ -133,14 +133,14 @@ def stages(run: Run, layer: int, word: int) -> tuple[Stage, ...]:
     """
     home, _ = blocks(run.model)
 
-    def at(name: str, leaf: str) -> Stage:
+    def stage(name: str, leaf: str) -> Stage:
         return Stage(name, run.trace[f"{home}.{layer}.{leaf}"][word])
 
-    x, attention = at("x, the word", "resid_in"), at("attention", "self_attn.out")
-    network, first = at("feed-forward", "ffn.out"), at("x + attention", "resid_mid")
-    one, two = at("layer norm 1", "norm1.out"), at("layer norm 2", "norm2.out")
+    x, attention = stage("x, the word", "resid_in"), stage("attention", "self_attn.out")
+    network, first = stage("feed-forward", "ffn.out"), stage("x + attention", "resid_mid")
+    one, two = stage("layer norm 1", "norm1.out"), stage("layer norm 2", "norm2.out")
     if getattr(run.model.config, "order", "post") == "pre":
-        return x, one, attention, first, two, network, at("+ feed-forward", "resid_out")
+        return x, one, attention, first, two, network, stage("+ feed-forward", "resid_out")
     return x, attention, first, one, network, Stage("+ feed-forward", one.vector + network.vector), two
 
 

@@ -33,12 +33,12 @@ class Tile:
 
 
 @draw_once
-def through(tiles: Sequence[Tile], *, height: int = 330) -> vega.Layers:
+def vectors(tiles: Sequence[Tile], *, height: int = 330) -> vega.Layers:
     """Draw vectors as tiles of coloured cells from left to right, each folded into rows; each tile has its own colour scale, where pale is 0.
 
     A tile without values is a question mark; a marked number has a frame.
 
-    >>> chart = through([Tile("x", np.ones(8), 4), Tile("act", None, 4)]).to_dict()
+    >>> chart = vectors([Tile("x", np.ones(8), 4), Tile("act", None, 4)]).to_dict()
     >>> len(chart["layer"][1]["data"]["values"]), [cover["text"] for cover in chart["layer"][2]["data"]["values"]]
     (8, ['?'])
     """
@@ -72,22 +72,22 @@ def through(tiles: Sequence[Tile], *, height: int = 330) -> vega.Layers:
             rings.append(_cell(begin, tile.marked, tile.across, rows, (-0.4, 1.4)))
     across, down = vega.hidden_axes((-0.1, begins[-1] + tiles[-1].across + 0.1), (1, 0))
 
-    def drawn(rows: list[dict[str, Any]], **more: Any) -> alt.Chart:
+    def chart(rows: list[dict[str, Any]], **more: Any) -> alt.Chart:
         return vega.rows(rows, x=across, y=down, **more)
 
     box, word = {"x2": "x2:Q", "y2": "y2:Q"}, {"text": "text:N"}
     shades = alt.Scale(domain=[-1, 1], range=theme.DIVERGING, interpolate="rgb")
     hue, told = alt.Fill("share:Q", scale=shades, legend=None), vega.tooltip(("name:N", " "), "value:N")
     named = [
-        drawn([name], **word).mark_text(align="left", baseline="bottom", fontSize=14, dy=dy, color=theme.TEXT)
+        chart([name], **word).mark_text(align="left", baseline="bottom", fontSize=14, dy=dy, color=theme.TEXT)
         for name, dy in names
     ]
     return vega.frame(
-        drawn(frames, **box, color=vega.raw_channel("fill:N")).mark_rect(stroke=theme.LINE, strokeWidth=1),
-        drawn(cells, **box, fill=hue, tooltip=told).mark_rect(),
-        drawn(covers, **word).mark_text(fontSize=44, color=theme.MUTED),
-        drawn(arrows, **word).mark_text(fontSize=22, color=theme.MUTED),
-        drawn(rings, **box).mark_rect(fillOpacity=0, stroke=theme.TEXT, strokeWidth=2.5),
+        chart(frames, **box, color=vega.raw_channel("fill:N")).mark_rect(stroke=theme.LINE, strokeWidth=1),
+        chart(cells, **box, fill=hue, tooltip=told).mark_rect(),
+        chart(covers, **word).mark_text(fontSize=44, color=theme.MUTED),
+        chart(arrows, **word).mark_text(fontSize=22, color=theme.MUTED),
+        chart(rings, **box).mark_rect(fillOpacity=0, stroke=theme.TEXT, strokeWidth=2.5),
         *named,
         height=height - 60,
         top=10 + 18 * max(tile.name.count("\n") + 1 for tile in tiles),
@@ -109,7 +109,7 @@ class Curve:
     x: Array
     y: Array
     hue: int
-    own: bool = False
+    mine: bool = False
 
 
 @draw_once
@@ -117,7 +117,7 @@ def activations(
     curves: Sequence[Curve],
     pre: Array,
     act: Array,
-    at: float,
+    place: float,
     values: Sequence[float],
     *,
     highest: float = 2.2,
@@ -125,7 +125,7 @@ def activations(
 ) -> go.Figure:
     """Draw activation functions as curves, the hidden units of a word as dots on the model's own, and below a histogram of their pre-activations.
 
-    Shapes: pre, act (unit,), before and after the activation. `at` is the visitor's number on the horizontal axis, `values` each curve's value
+    Shapes: pre, act (unit,), before and after the activation. `place` is the visitor's number on the horizontal axis, `values` each curve's value
     there, `highest` the end of the upper axis.
 
     >>> x = np.linspace(-4, 4, 9)
@@ -144,19 +144,19 @@ def activations(
             y=curve.y,
             mode="lines",
             name=name,
-            line={"color": colour, "width": 3 if curve.own else 2, "dash": "solid" if curve.own else "dot"},
+            line={"color": colour, "width": 3 if curve.mine else 2, "dash": "solid" if curve.mine else "dot"},
             hovertemplate=f"%{{x:.2f}} → %{{y:.4f}}<extra>{name}</extra>",
             **above,
         )
         dot = {"size": 12, "color": colour, "line": {"color": theme.BACKGROUND, "width": 2}}
-        figure.add_scatter(x=[at], y=[value], hoverinfo="skip", marker=dot, **unnamed, **above)
+        figure.add_scatter(x=[place], y=[value], hoverinfo="skip", marker=dot, **unnamed, **above)
     figure.add_scatter(
         x=pre[seen],
         y=act[seen],
         customdata=np.flatnonzero(seen),
         marker={"size": 6, "color": theme.TEXT, "opacity": 0.35},
         hovertemplate="unit %{customdata}: %{x:.3f} → %{y:.3f}<extra></extra>",
-        name=plain_text(next((curve for curve in curves if curve.own), curves[0]).name),
+        name=plain_text(next((curve for curve in curves if curve.mine), curves[0]).name),
         **unnamed,
         **above,
     )
@@ -173,7 +173,7 @@ def activations(
         row=2,
         col=1,
     )
-    figure.add_vline(x=at, line={"color": theme.MUTED, "width": 1, "dash": "dot"})
+    figure.add_vline(x=place, line={"color": theme.MUTED, "width": 1, "dash": "dot"})
     figure.update_xaxes(range=[-end, end], fixedrange=True, zeroline=True)
     figure.update_xaxes(title_text="what goes in (below: for how many units)", row=2, col=1)
     figure.update_yaxes(fixedrange=True, zeroline=True, nticks=5)

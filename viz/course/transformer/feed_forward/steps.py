@@ -69,7 +69,7 @@ def word_tiles(params: Params, data: Inner) -> Folds:
         f", its {d_ff} hidden units and the {d} numbers that come out." if told else "; the rest is covered."
     )
     page_parts.show(
-        charts.through(tiles, height=exhibit_parts.by_mode(340, 320)),
+        charts.vectors(tiles, height=exhibit_parts.by_mode(340, 320)),
         SLUG + "through",
         f"One word as {d} numbers" + rest,
     )

@@ -35,7 +35,7 @@ def shift(params: Params, data: AtOnce) -> Folds:
     given = list(read if moved else wanted)
     shown = given if told else [given[0] if moved else None] + [None] * (m - 1)
     page_parts.show_large(
-        teacher_forcing.rows(wanted, shown, arrows=moved, chosen=at),
+        teacher_forcing.rows(wanted, shown, arrows=moved, selected=at),
         SLUG + "shift.picture",
         f"Two rows of {m} tokens: the target, and what the decoder reads."
         + (f" It reads {', '.join(given)}." if told else ""),

@@ -117,7 +117,7 @@ def over_frames(
         ),
     )
 
-    def at(rows: list[dict[str, Any]], x: str = "x:Q", y: str = "y:Q") -> alt.Chart:
+    def placed(rows: list[dict[str, Any]], x: str = "x:Q", y: str = "y:Q") -> alt.Chart:
         return vega.rows(rows).encode(x=panels.with_field(across, x), y=panels.with_field(down, y))
 
     def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
@@ -126,12 +126,12 @@ def over_frames(
     tips = vega.tooltip(("letter:N", "letter"), ("second:N", "sound"), ("weight:N", "weight"))
     layers = [
         boxes(sound).mark_image(aspect=False, smooth=False).encode(url="image:N"),
-        at(edges).mark_rule(color=theme.LINE, strokeDash=[3, 3]).encode(y2="y2:Q"),
+        placed(edges).mark_rule(color=theme.LINE, strokeDash=[3, 3]).encode(y2="y2:Q"),
         boxes(cells).mark_rect().encode(color=vega.raw_channel(), tooltip=tips),
         boxes(covered).mark_rect(color=theme.SURFACE),
-        at(said).mark_text(fontSize=14, color=theme.TEXT).encode(text="word:N"),
-        at(dots).mark_line(color=theme.CATEGORICAL[1], strokeWidth=2).encode(order="order:Q"),
-        at(dots).mark_circle(color=theme.CATEGORICAL[1], size=46, opacity=1),
+        placed(said).mark_text(fontSize=14, color=theme.TEXT).encode(text="word:N"),
+        placed(dots).mark_line(color=theme.CATEGORICAL[1], strokeWidth=2).encode(order="order:Q"),
+        placed(dots).mark_circle(color=theme.CATEGORICAL[1], size=46, opacity=1),
     ]
     return vega.frame(*layers, height=height)
 

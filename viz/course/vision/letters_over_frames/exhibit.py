@@ -35,7 +35,7 @@ EXHIBIT = Exhibit(
     compute_fields=("own", "voice", "speed", "noise", "seed"),
     cost=lambda params: 60 * len(params.own),
     tells=lambda params, data: origin.tell(
-        model=maths.MODEL, text=params.text, second_text=data.written, kind="alignment"
+        model=maths.MODEL, text=params.text, second_text=data.output, kind="alignment"
     ),
     presets=tuple({"own": text} for text in TEXTS[1:]),
 )

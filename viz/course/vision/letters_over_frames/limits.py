@@ -43,27 +43,27 @@ def length(params: Params, data: maths.Heard) -> Folds:
 
 
 def _bars(
-    of: str,
-    found: maths.Errors,
+    group: str,
+    errors: maths.Errors,
     names: Sequence[str],
     values: Sequence[float],
-    asked: str,
-    why: str,
+    question: str,
+    reason: str,
     params: Params,
 ) -> Folds:
-    worst = found.rates[-1]
+    worst = errors.rates[-1]
     known = exhibit_parts.predict_share(
-        f"{SLUG}.{of}",
-        asked,
+        f"{SLUG}.{group}",
+        question,
         min(worst, 1.0),
-        f"{percent(worst)}; with {names[0]} {percent(found.rates[0])}. {why}",
+        f"{percent(worst)}; with {names[0]} {percent(errors.rates[0])}. {reason}",
         near=0.03,
     )
     last = len(names) - 1
-    rates = pd.Series(found.rates, list(names))
+    rates = pd.Series(errors.rates, list(names))
     labels = [
         f"{percent(rate)}  {shorten(said, exhibit_parts.by_mode(40, 28))}"
-        for rate, said in zip(found.rates, found.written, strict=True)
+        for rate, said in zip(errors.rates, errors.outputs, strict=True)
     ]
     page_parts.show(
         marks.bars(
@@ -73,17 +73,18 @@ def _bars(
             end=1.0,
             row=exhibit_parts.by_mode(48, 62),
         ),
-        f"{SLUG}.{of}.rates",
-        f"Share of letters wrong by {of}, and the output for one sound.",
+        f"{SLUG}.{group}.rates",
+        f"Share of letters wrong by {group}, and the output for one sound.",
     )
     page_parts.summary(
-        f"The words spoken in the {'noisiest' if of == 'noise' else 'longest'} example are “{found.said[-1]}”."
+        f"The words spoken in the {'noisiest' if group == 'noise' else 'longest'} example are “{errors.transcripts[-1]}”."
     )
     return Folds(
         lambda: pd.DataFrame(
-            {"letters wrong": found.rates, "said": found.said, "written": found.written}, index=list(names)
+            {"letters wrong": errors.rates, "said": errors.transcripts, "written": errors.outputs},
+            index=list(names),
         ),
-        {of: np.array(values), "letter_error": np.array(found.rates)},
+        {group: np.array(values), "letter_error": np.array(errors.rates)},
         {"seed": params.seed},
         known,
         latex=(ERROR,),

@@ -48,14 +48,14 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Heard:
-    """A sound, what was written of it, and the weights of each letter over places of the sound.
+    """A sound, the output of the network, and the weights of each letter over places of the sound.
 
     `mel` (frame, band) is the spectrogram, `weights` (letter, place), END the last letter; `step` how long a place is,
-    in seconds. `said` is what was spoken, "" where nobody knows.
+    in seconds. `transcript` is what was spoken, "" where nobody knows.
     """
 
-    said: str
-    written: str
+    transcript: str
+    output: str
     letters: tuple[str, ...]
     words: tuple[Stretch, ...]
     wave: Wave
@@ -151,9 +151,9 @@ def recorded(samples: Wave, rate: int) -> Heard:
     return Heard("", text, letters, (), wave, log_mel(wave), weights, step)
 
 
-def _writing(batch: Any, given: torch.Tensor) -> Any:
+def _writing(batch: Any, ids: torch.Tensor) -> Any:
     return type(batch)(
-        ids=given, real=given >= 0, source=batch.source, source_real=batch.source_real, values=batch.values
+        ids=ids, real=ids >= 0, source=batch.source, source_real=batch.source_real, values=batch.values
     )
 
 
@@ -172,8 +172,8 @@ class Errors:
     """Letter error of fresh sounds in voices that no training heard, group by group; and of each group's first what was said and written."""
 
     rates: tuple[float, ...]
-    said: tuple[str, ...]
-    written: tuple[str, ...]
+    transcripts: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
 def in_noise(seed: int) -> Errors:
@@ -211,14 +211,14 @@ def _errors(groups: Iterable[Sequence[Spoken]]) -> Errors:
     )
 
 
-def on_own_word(found: Heard) -> float:
+def on_own_word(heard: Heard) -> float:
     """Return the share of the letters of words whose own word has more of their weight than any other word."""
     hits, word = list[bool](), 0
-    for row, letter in enumerate(found.letters[:-1]):
+    for row, letter in enumerate(heard.letters[:-1]):
         if letter == " ":
             word += 1
         else:
-            shares = [found.share(row, stretch) for stretch in found.words]
+            shares = [heard.share(row, stretch) for stretch in heard.words]
             hits.append(int(np.argmax(shares)) == word)
     return float(np.mean(hits))
 

@@ -67,4 +67,4 @@ def show(key: str) -> None:
             f"{key}.picture",
             "Your recording as a spectrogram, and the attention weights of each letter over it.",
         )
-        page_parts.summary(f"Written: “{found.written}”.")
+        page_parts.summary(f"Written: “{found.output}”.")

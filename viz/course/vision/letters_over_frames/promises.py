@@ -44,7 +44,7 @@ def _quarter(params: Params, data: Heard) -> bool:
 
 GUESS = {
     "the first letter of the second word has most weight on that word": _own_word,
-    "the sound is spelled correctly": lambda params, data: data.written == data.said,
+    "the sound is spelled correctly": lambda params, data: data.output == data.transcript,
 }
 DIAGONAL = {
     "letter and mean second have a rank correlation of at least 0.8, two thirds look later": _diagonal,

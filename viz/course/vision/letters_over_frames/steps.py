@@ -44,7 +44,7 @@ def guess(params: Params, data: Heard) -> Folds:
         if told
         else f"{data.length:.2f} seconds of sound; {row} of {len(data.letters)} letters are shown, the rest after your guess."
     )
-    return _folds(data, row, {"text": params.text}, known=told)
+    return _folds(data, row, {"text": params.text}, revealed=told)
 
 
 def diagonal(params: Params, data: Heard) -> Folds:
@@ -71,7 +71,7 @@ def diagonal(params: Params, data: Heard) -> Folds:
         if known
         else f"There are {n} rows of weights; each adds up to 1. {_spelled(data)}"
     )
-    return _folds(data, asked_letter(data), {"text": params.text}, known=known)
+    return _folds(data, asked_letter(data), {"text": params.text}, revealed=known)
 
 
 def stretch(params: Params, data: Heard) -> Folds:
@@ -104,8 +104,8 @@ def stretch(params: Params, data: Heard) -> Folds:
     _draw(other, f"{SLUG}.other.{known}", upto=None if known else 0, line=known, until=until, height=height)
     _hear(other, f"{SLUG}.other.sound")
     slope = maths.slope(data, other)
-    said = f"Speed {params.speed:g}: “{data.written}”, {data.length:.2f} s. Speed {params.rate:g}: "
-    said += f"“{other.written}”, {other.length:.2f} s. " if known else f"{other.length:.2f} s. "
+    said = f"Speed {params.speed:g}: “{data.output}”, {data.length:.2f} s. Speed {params.rate:g}: "
+    said += f"“{other.output}”, {other.length:.2f} s. " if known else f"{other.length:.2f} s. "
     if known and slope is not None:
         said += f"Mean times grow by the factor {slope:.2f}; the sound is {other.length / data.length:.2f} times as long."
     elif known:
@@ -118,7 +118,7 @@ def stretch(params: Params, data: Heard) -> Folds:
             rf"t'_i \approx {slope:.3f}\, t_i + b, \quad \tfrac{{{other.length:.2f}}}{{{data.length:.2f}}} = {other.length / data.length:.3f}",
         )
     )
-    return _folds(other, row, {"text": params.other}, known=known, latex=latex)
+    return _folds(other, row, {"text": params.other}, revealed=known, latex=latex)
 
 
 def pyramid(params: Params, data: Heard) -> Folds:
@@ -184,7 +184,7 @@ def _draw(data: Heard, key: str, **how: Any) -> None:
     page_parts.show(
         charts.over_frames(data.mel, words, data.letters, data.weights, data.step, **how),
         key,
-        f"The sound of {data.said or 'a recording'} as a spectrogram, and the attention weights of each letter over it.",
+        f"The sound of {data.transcript or 'a recording'} as a spectrogram, and the attention weights of each letter over it.",
     )
 
 
@@ -196,12 +196,14 @@ def _hear(data: Heard, key: str) -> None:
 
 def _spelled(data: Heard) -> str:
     """Name the spoken words and the output."""
-    same = data.written == data.said
-    return f"Spoken: “{data.said}”. Written: “{data.written}”" + (", every letter right." if same else ".")
+    same = data.output == data.transcript
+    return f"Spoken: “{data.transcript}”. Written: “{data.output}”" + (
+        ", every letter right." if same else "."
+    )
 
 
 def _folds(
-    data: Heard, row: int, code: Mapping[str, Any], *, known: bool = True, latex: tuple[str, ...] = ()
+    data: Heard, row: int, code: Mapping[str, Any], *, revealed: bool = True, latex: tuple[str, ...] = ()
 ) -> Folds:
     """Return the table of weights, the arrays, and the weighted sums of one letter."""
     letters, weights = distinct(data.letters), data.weights
@@ -226,7 +228,7 @@ def _folds(
             "letters": np.array(data.letters),
         },
         code,
-        known,
+        revealed,
         {"attention.softmax": {"a_ij": f"{weights[row, most]:.3f}"}, "attention.context": {}},
         (
             rf"\sum_j a_{{ij}} = {weights[row].sum():.4f}, \quad \sum_j a_{{ij}}\, t_j = {data.centres[row]:.3f}\ \text{{s for “{_set(name)}”}}",

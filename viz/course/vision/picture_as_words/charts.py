@@ -66,20 +66,20 @@ def tiles(
         scale=vega.exact_scale(0, tall, zero=False, range=[0, alt.ExprRef(f"{tall:.4f} * {unit}")]),
     )
 
-    def at(rows: Sequence[dict[str, Any]], x: str = "left:Q", y: str = "top:Q") -> alt.Chart:
+    def placed(rows: Sequence[dict[str, Any]], x: str = "left:Q", y: str = "top:Q") -> alt.Chart:
         return vega.rows(rows).encode(x=panels.with_field(across, x), y=panels.with_field(down, y))
 
     held = [box | {"image": png(image)} for box, image in zip(boxes[lead:], images, strict=True)]
     word = [boxes[0] | {"word": first, "high": 0.5}] if lead else []
     layers = [
-        at(held)
+        placed(held)
         .mark_image(aspect=False, smooth=False)
         .encode(x2="right:Q", y2="bottom:Q", url="image:N", tooltip=vega.tooltip(("number:N", "place"))),
-        at(word)
+        placed(word)
         .mark_rect(fill=theme.SURFACE, stroke=theme.CATEGORICAL[0], strokeWidth=2)
         .encode(x2="right:Q", y2="bottom:Q"),
-        at(word, "middle:Q", "high:Q").mark_text(fontSize=12, color=theme.TEXT).encode(text="word:N"),
-        at(boxes if numbered and len(boxes) <= NUMBERED else [], "middle:Q", "foot:Q")
+        placed(word, "middle:Q", "high:Q").mark_text(fontSize=12, color=theme.TEXT).encode(text="word:N"),
+        placed(boxes if numbered and len(boxes) <= NUMBERED else [], "middle:Q", "foot:Q")
         .mark_text(baseline="top", dy=2, fontSize=11, color=theme.MUTED)
         .encode(text="number:N"),
     ]

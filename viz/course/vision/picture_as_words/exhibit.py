@@ -10,9 +10,9 @@ from viz.course.vision.picture_as_words.params import Params
 from viz.instruments.kit import origin
 
 
-def compute(params: Params) -> maths.Seen:
+def compute(params: Params) -> maths.Reading:
     """Run the doodle through the Vision Transformer."""
-    return maths.seen(params.own)
+    return maths.read(params.own)
 
 
 def thumbnail() -> str:

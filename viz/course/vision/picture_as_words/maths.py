@@ -25,7 +25,7 @@ MEAN, ROLLOUT = "mean of the heads", "rollout"
 
 
 @dataclass(frozen=True)
-class Seen:
+class Reading:
     """One run of the ViT: the chances of its classes, the weights (layer, head, query, key), the rollout (layer, query, key)."""
 
     pixels: Array
@@ -50,13 +50,13 @@ class Seen:
         return self.weights[layer].mean(0) if head == MEAN else self.weights[layer, int(head)]
 
 
-def seen(text: str) -> Seen:
+def read(text: str) -> Reading:
     """Run vit-doodles on a doodle's text."""
     model = core.serving.engine.default().open(MODEL)
     run = model.run(text, keep=("*.pattern", "classes"))
     weights = run.attention("self").weights
     scores = np.asarray(run.trace["classes"], dtype=np.float64)
-    return Seen(
+    return Reading(
         doodles.from_text(text), tuple(model.config.classes), softmax(scores), weights, rollout(weights)
     )
 
@@ -87,14 +87,14 @@ def n_tokens(side: int, patch: int) -> int:
 
 @dataclass(frozen=True)
 class Filled:
-    """One run of the masked autoencoder: hidden places, what is shown, what is made of it, and the mean squared errors.
+    """One run of the masked autoencoder: hidden places, what is visible, what is made of it, and the mean squared errors.
 
-    `shown` is NaN where nothing is shown; `filled` has the drawing's own pixels where it is. Errors are of the hidden
+    `visible` is NaN where a patch is hidden; `filled` has the drawing's own pixels where it is. Errors are of the hidden
     pixels, from 0, black, to 1, white: of the decoder, and of the mean of the visible patches at each hidden place.
     """
 
     hidden: tuple[int, ...]
-    shown: Array
+    visible: Array
     filled: Array
     error: float
     of_mean: float
@@ -116,14 +116,14 @@ def filled(text: str, share: float, draw: int) -> Filled:
     shown = np.where(gone[:, None], np.nan, true)
     return Filled(
         hidden,
-        _whole(shown, grid),
-        _whole(made, grid),
+        _joined(shown, grid),
+        _joined(made, grid),
         float(np.square(found - true)[gone].mean() / 4) if hidden else 0.0,
         float(np.square(mean - true)[gone].mean() / 4) if hidden else 0.0,
     )
 
 
-def _whole(rows: Array, grid: tuple[int, int]) -> Array:
+def _joined(rows: Array, grid: tuple[int, int]) -> Array:
     """Join patches to a picture (row column) with values from 0 to 1."""
     found = patches.from_patches(torch.from_numpy(np.ascontiguousarray(rows)), grid)[0].numpy()
     return (found + 1) / 2

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from viz.course.vision.picture_as_words import maths
-from viz.course.vision.picture_as_words.maths import Seen
+from viz.course.vision.picture_as_words.maths import Reading
 from viz.course.vision.picture_as_words.params import LAYERS, Params
 
 
-def filled_is_nearer(params: Params, data: Seen) -> bool:
+def filled_is_nearer(params: Params, data: Reading) -> bool:
     """Return whether the decoder misses the hidden pixels by at most two thirds of the squared error of the mean patch."""
     found = maths.filled(params.own, params.share / 100, params.draw)
     return len(found.hidden) == 36 and found.error <= 2 / 3 * found.of_mean

@@ -9,7 +9,7 @@ from viz.charts import marks
 from viz.charts import patches as pictures
 from viz.course.exhibit import Folds
 from viz.course.vision.picture_as_words import charts, maths
-from viz.course.vision.picture_as_words.maths import MEAN, ROLLOUT, SIDE, Seen
+from viz.course.vision.picture_as_words.maths import MEAN, ROLLOUT, SIDE, Reading
 from viz.course.vision.picture_as_words.params import LAYERS, SLUG, Params
 from viz.instruments import picture_view
 from viz.instruments.kit import origin
@@ -22,7 +22,7 @@ LARGE, BIG = 224, 16
 """The picture and the patch of the paper."""
 
 
-def words(params: Params, data: Seen) -> Folds:
+def words(params: Params, data: Reading) -> Folds:
     """Ask for the number of tokens of a picture, and draw its patches."""
     n, side = maths.n_tokens(SIDE, params.patch), SIDE // params.patch
     large = maths.n_tokens(LARGE, BIG)
@@ -82,7 +82,7 @@ def words(params: Params, data: Seen) -> Folds:
     )
 
 
-def looks(params: Params, data: Seen) -> Folds:
+def looks(params: Params, data: Reading) -> Folds:
     """Draw the class token's attention; ask for its share on lines, and show the predicted class."""
     inked = maths.inked(data.pixels)
     n_inked, attended = int(inked.sum()), data.on_ink(LAYERS - 1)
@@ -149,7 +149,7 @@ def looks(params: Params, data: Seen) -> Folds:
     )
 
 
-def fills(params: Params, data: Seen) -> Folds:
+def fills(params: Params, data: Reading) -> Folds:
     """Fill in a picture of which a quarter is shown."""
     share = params.share / 100
     found = engine_client.submit(
@@ -169,7 +169,7 @@ def fills(params: Params, data: Seen) -> Folds:
         near=0.05,
     )
     images = [
-        ("what the encoder reads", charts.coloured(found.shown)),
+        ("what the encoder reads", charts.coloured(found.visible)),
         ("filled in", charts.coloured(found.filled) if known else None),
         ("the drawing", charts.coloured(data.pixels / 255) if known else None),
     ]
@@ -189,7 +189,7 @@ def fills(params: Params, data: Seen) -> Folds:
             {"squared error": [found.error, found.of_mean]}, index=["decoder", "mean of the visible patches"]
         ),
         lambda: {
-            "shown": found.shown,
+            "shown": found.visible,
             "filled": found.filled,
             "drawing": data.pixels,
             "hidden": np.array(found.hidden),

@@ -25,11 +25,11 @@ LINE = 0.17
 
 
 def runs(
-    pixels: Pixels, left: float = 0.0, top: float = 0.0, side: float = 1.0, spill: float = 0.3
+    pixels: Pixels, edge: float = 0.0, top: float = 0.0, side: float = 1.0, spill: float = 0.3
 ) -> list[dict[str, Any]]:
     """Return a picture as boxes of one colour, a row of pixels at a time; the first box is the background.
 
-    `left`, `top` and `side` (the width) place the picture. A box reaches `spill` of a pixel into the row below, which is drawn over it: no seams.
+    `edge` (the left one), `top` and `side` (the width) place the picture. A box reaches `spill` of a pixel into the row below, which is drawn over it: no seams.
 
     >>> [(box["left"], box["right"]) for box in runs(np.array([[[9] * 3, [9] * 3, [0] * 3, [0] * 3]], dtype=np.uint8), side=4)]
     [(0.0, 4.0), (2.0, 4.0)]
@@ -37,13 +37,13 @@ def runs(
     unit = side / pixels.shape[1]
     ground = tuple(pixels[0, 0].tolist())
     tall = pixels.shape[0] * unit
-    found = [{"left": left, "right": left + side, "top": top, "bottom": top + tall, "colour": _hex(ground)}]
+    found = [{"left": edge, "right": edge + side, "top": top, "bottom": top + tall, "colour": _hex(ground)}]
     for y, row in enumerate(pixels.tolist()):
         x = 0
         for colour, same in groupby(map(tuple, row)):
             n = len(list(same))
             if colour != ground:
-                box = {"left": left + x * unit, "right": left + (x + n) * unit, "colour": _hex(colour)}
+                box = {"left": edge + x * unit, "right": edge + (x + n) * unit, "colour": _hex(colour)}
                 found.append(box | {"top": top + y * unit, "bottom": top + (y + 1 + spill) * unit})
             x += n
     return found
@@ -105,7 +105,7 @@ def board(pixels: Pixels, names: Sequence[str], *, height: int = 330) -> alt.Lay
 
 @draw_once
 def cards(
-    shown: Sequence[tuple[Pixels, str, bool | None]],
+    scenes: Sequence[tuple[Pixels, str, bool | None]],
     *,
     across: int = 3,
     letters: int = 20,
@@ -123,7 +123,7 @@ def cards(
     """
     below = 4 * LINE
     pictures, frames, lines = [], [], []
-    for number, (pixels, text, right) in enumerate(shown):
+    for number, (pixels, text, right) in enumerate(scenes):
         row, column = divmod(number, across)
         left, top = column * (1 + gap), row * (1 + below)
         pictures += runs(pixels, left, top)
@@ -143,7 +143,7 @@ def cards(
             }
             for i, line in enumerate(told)
         ]
-    n_rows = -(-len(shown) // across)
+    n_rows = -(-len(scenes) // across)
     wide, tall = across * (1 + gap) - gap, n_rows * (1 + below)
     unit = f"min(width / {wide:.4f}, height / {tall:.4f})"
     x, y = (

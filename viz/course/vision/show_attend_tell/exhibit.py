@@ -9,9 +9,9 @@ from viz.course.vision.show_attend_tell.params import TEXTS, Params
 from viz.instruments.kit import origin
 
 
-def compute(params: Params) -> maths.Told:
+def compute(params: Params) -> maths.Description:
     """Run the captioning model on the scene, with soft attention."""
-    return maths.told(params.text)
+    return maths.describe(params.text)
 
 
 def thumbnail() -> str:
@@ -30,7 +30,7 @@ EXHIBIT = Exhibit(
         Step(steps.words, change=("draw",), texts=("colour", "kind", "own"), promises=promises.WORDS),
         Step(steps.gates, ("draw",), texts=("own",), promises=promises.GATES),
         Step(steps.hard, ("cells",), texts=("own",), promises=promises.HARD),
-        Step(judging.judge, ("judge",), without_data=True, promises=promises.JUDGED),
+        Step(judging.judge, ("judge",), without_data=True, promises=promises.JUDGEMENTS),
         Step(judging.printed, ("judge",), without_data=True, promises=promises.PRINTED),
         Step(features.draw, ("draw",), texts=("own",), promises=promises.FEATURES),
     ),
@@ -38,6 +38,6 @@ EXHIBIT = Exhibit(
     compute_fields=("own", "draw"),
     cost=3_000,
     tells=lambda params, data: origin.tell(
-        model=maths.MODEL, text=params.text, second_text=data.said, kind="alignment"
+        model=maths.MODEL, text=params.text, second_text=data.sentence, kind="alignment"
     ),
 )

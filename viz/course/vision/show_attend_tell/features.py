@@ -18,14 +18,14 @@ from core.models.captioner import SIDE, STRIDE
 from viz.charts import patches as pictures
 from viz.course.exhibit import Folds
 from viz.course.vision.show_attend_tell import maths
-from viz.course.vision.show_attend_tell.maths import Told
+from viz.course.vision.show_attend_tell.maths import Description
 from viz.course.vision.show_attend_tell.params import SLUG, Params
 from viz.labels import percent
 from viz.widgets import exhibit_parts, page_parts
 
 Array = NDArray[Any]
 MAPS = "encoder.maps"
-SHOWN = 6
+SCENES = 6
 """Features of each kind that are drawn."""
 
 
@@ -89,7 +89,7 @@ def as_colours(weights: Array) -> Array:
     return 0.5 + weights / (2 * largest)
 
 
-def draw(params: Params, data: Told) -> Folds:
+def draw(params: Params, data: Description) -> Folds:
     """Draw filters of the first layer, their responses, and patterns of the second layer."""
     found = features(params.text)
     n, active = len(found.low), found.responding
@@ -101,7 +101,7 @@ def draw(params: Params, data: Told) -> Folds:
         f"{len(active)} of {n}. The others respond to colours or edges that this scene does not have.",
     )
     if known:
-        low, high = active[:SHOWN], found.strongest[:SHOWN]
+        low, high = active[:SCENES], found.strongest[:SCENES]
         _row([(f"filter {i}", as_colours(found.low[i])) for i in low], "low", "Filters of the first layer")
         _row(
             [

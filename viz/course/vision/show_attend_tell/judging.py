@@ -13,20 +13,20 @@ from viz.exhibit_text import data as words_of
 from viz.labels import percent
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
-SHOWN = 3
+SCENES = 3
 """Captions of each sort that are drawn."""
 RIGHT, WRONG = "right", "wrong"
 PRINTED: dict[str, list[str]] = words_of(__file__)["captions"]
 """The captions of the slides by what they are printed as: the first two of Xu et al., the others of Vinyals et al."""
-OURS = tuple(PRINTED)[:2]
+CAPTIONS = tuple(PRINTED)[:2]
 
 
 def judge(params: Params, _: object) -> Folds:
     """Ask whether the caption of a picture is right."""
     right, rows = engine_client.submit(
-        (SLUG, "judged", params.judge), lambda: maths.judged(params.judge), 400_000
+        (SLUG, "judged", params.judge), lambda: maths.count_right(params.judge), 400_000
     )
-    sorts = [[row for row in rows if row[2] is kind][:SHOWN] for kind in (False, True)]
+    sorts = [[row for row in rows if row[2] is kind][:SCENES] for kind in (False, True)]
     turn = params.judge % 2 if all(sorts) else int(not sorts[0])
     scene, said, ok = sorts[turn][0]
     known = exhibit_parts.predict(
@@ -66,16 +66,16 @@ def judge(params: Params, _: object) -> Folds:
 
 def printed(params: Params, _: object) -> Folds:
     """Ask whether a caption of the slides is printed as right or as a mistake."""
-    texts = [(text, kind) for kind in OURS for text in PRINTED[kind]]
+    texts = [(text, kind) for kind in CAPTIONS for text in PRINTED[kind]]
     text, kind = texts[int(np.random.default_rng((5, params.judge)).integers(len(texts)))]
     known = exhibit_parts.predict(
         f"{SLUG}.caption",
-        f"“{text}” Xu et al.'s captioner wrote this about a photograph that is not shown here. Do the slides print it under “{OURS[0]}” or under “{OURS[1]}”?",
-        OURS,
+        f"“{text}” Xu et al.'s captioner wrote this about a photograph that is not shown here. Do the slides print it under “{CAPTIONS[0]}” or under “{CAPTIONS[1]}”?",
+        CAPTIONS,
         kind,
         f"“{kind}”. All twelve are good sentences: whether a caption is true can only be seen in the picture. The map shows where the model attended.",
     )
-    groups = exhibit_parts.by_mode(list(PRINTED), list(OURS))  # before a room those that are asked about
+    groups = exhibit_parts.by_mode(list(PRINTED), list(CAPTIONS))  # before a room those that are asked about
     if known:
         for first in range(0, len(groups), 2):
             for place, name in zip(st.columns(2, gap="medium"), groups[first : first + 2], strict=False):

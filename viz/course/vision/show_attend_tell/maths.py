@@ -59,7 +59,7 @@ def _chance(seed: int, row: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class Description:
     """The caption of a scene: a row for each word, END last; attention weights (word, cell), gates and scores."""
 
     text: str
@@ -71,7 +71,7 @@ class Told:
     context: NDArray[np.float32]
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         return " ".join(self.words[:-1])
 
     @property
@@ -121,19 +121,19 @@ def bytes_of(scene: Scene) -> NDArray[np.uint8]:
     return np.round(picture(scene) * 255).astype(np.uint8)
 
 
-def told(text: str, seed: int | None = None) -> Told:
+def describe(text: str, seed: int | None = None) -> Description:
     """Run the captioning model on a scene written as text: with soft attention, or with hard attention by a `seed`.
 
     Errors: InputError for a text that is no scene.
 
-    >>> found = told("red cat 1,0")
+    >>> found = describe("red cat 1,0")
     >>> found.weights.shape[1], len(found.words) == len(found.gates)
     (25, True)
     """
     edits = [] if seed is None else [Sampled(PATTERN, seed)]
     run = core.serving.engine.default().open(MODEL).run(text, keep=KEEP, edits=edits)
     trace = run.trace
-    return Told(
+    return Description(
         text,
         read(text),
         (*run.tokens[1:], END),
@@ -160,7 +160,7 @@ def scene_of(number: int) -> str:
     return scene_text(drawn_scene(np.random.default_rng((7, number)), "test"))
 
 
-def judged(number: int) -> tuple[int, list[tuple[Scene, str, bool]]]:
+def count_right(number: int) -> tuple[int, list[tuple[Scene, str, bool]]]:
     """Run the captioning model on sampled scenes, half of them with a thing in a new colour: return the number of right captions, and each
     scene with its caption and whether that is right.
     """

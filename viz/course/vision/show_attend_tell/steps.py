@@ -12,7 +12,7 @@ from core.data.scenes.language import groups
 from viz.charts import marks
 from viz.course.exhibit import Folds
 from viz.course.vision.show_attend_tell import charts, maths
-from viz.course.vision.show_attend_tell.maths import Told
+from viz.course.vision.show_attend_tell.maths import Description
 from viz.course.vision.show_attend_tell.params import SLUG, Params
 from viz.exhibit_text import data as words_of
 from viz.instruments import picture_view
@@ -24,10 +24,10 @@ PRINTED: dict[str, float] = words_of(__file__)["printed"]
 EMPTY = "empty cells"
 
 
-def guess(params: Params, data: Told) -> Folds:
+def guess(params: Params, data: Description) -> Folds:
     """Ask for the things on which one word has most of its weight."""
     row = data.telling
-    shares = {_named(group): data.on(row, group) for group in groups(data.scene)}
+    shares = {_group_name(group): data.on(row, group) for group in groups(data.scene)}
     shares[EMPTY] = max(0.0, 1 - sum(shares.values()))
     most = max(shares, key=shares.__getitem__)
     so_far = " ".join(data.words[:row]) or "(nothing)"
@@ -50,17 +50,17 @@ def guess(params: Params, data: Told) -> Folds:
     else:
         _board(data, f"{SLUG}.plain")
     page_parts.summary(
-        _judged(data)
+        _verdict(data)
         if told
         else f"{len(data.scene)} things in {data.weights.shape[1]} cells. Guess first, then the map is shown."
     )
-    return _folds(params, data, row, known=told)
+    return _folds(params, data, row, revealed=told)
 
 
-def words(params: Params, data: Told) -> Folds:
+def words(params: Params, data: Description) -> Folds:
     """Draw all words, and a board on which things are placed."""
     _look(data, f"{SLUG}.words", data.telling)
-    page_parts.summary(_judged(data) + " " + _looks(data))
+    page_parts.summary(_verdict(data) + " " + _looks(data))
     if not exhibit_parts.presenting():
         key = f"{SLUG}.board"
         _board(data, key, on_pick=partial(_place, key, params))
@@ -68,7 +68,7 @@ def words(params: Params, data: Told) -> Folds:
     return _folds(params, data, data.telling)
 
 
-def gates(params: Params, data: Told) -> Folds:
+def gates(params: Params, data: Description) -> Folds:
     """Draw the numbers that the slides print beside each word, and those of this run."""
     names = distinct([visible(word) for word in data.words])
     largest = data.weights.max(axis=1)
@@ -117,16 +117,16 @@ def gates(params: Params, data: Told) -> Folds:
         rf"\beta_{{{top + 1}}} = \sigma(w^\top h_{{{top}}} + b) = {data.gates[top]:.4f}",
         rf"c_{{{top + 1}}} = \beta_{{{top + 1}}} \sum_i a_{{{top + 1},i}}\, h_i",
     )
-    return _folds(params, data, top, known=known, latex=latex)
+    return _folds(params, data, top, revealed=known, latex=latex)
 
 
-def hard(params: Params, data: Told) -> Folds:
+def hard(params: Params, data: Description) -> Folds:
     """Draw hard attention: one sampled cell per word in place of the mean of all."""
     found = engine_client.submit((SLUG, "hard", params.text), lambda: maths.hard(params.text), 40_000)
     one = engine_client.submit(
-        (SLUG, "one", params.text, params.cells), lambda: maths.told(params.text, params.cells), 5_000
+        (SLUG, "one", params.text, params.cells), lambda: maths.describe(params.text, params.cells), 5_000
     )
-    n, same = maths.N_DRAWS, found[data.said]
+    n, same = maths.N_DRAWS, found[data.sentence]
     known = exhibit_parts.predict_number(
         f"{SLUG}.hard",
         f"Soft attention reads the mean of all cells. Hard attention samples one cell per word, with the weights as probabilities. "
@@ -134,14 +134,14 @@ def hard(params: Params, data: Told) -> Folds:
         1,
         n,
         len(found),
-        f"{len(found)}; {same} of {n} are “{data.said}”, as with soft attention. The network was trained with soft attention. Where the weights of a word "
+        f"{len(found)}; {same} of {n} are “{data.sentence}”, as with soft attention. The network was trained with soft attention. Where the weights of a word "
         "are spread over different things, a sampled cell can change the words that follow.",
         near=1,
     )
     _look(one, f"{SLUG}.hard.{params.cells}", min(data.telling, len(one.words) - 1))
     page_parts.summary(
-        f"Sample {params.cells}: “{one.said}”"
-        + (", as with soft attention. " if one.said == data.said else f"; soft: “{data.said}” ")
+        f"Sample {params.cells}: “{one.sentence}”"
+        + (", as with soft attention. " if one.sentence == data.sentence else f"; soft: “{data.sentence}” ")
         + (
             f"{same} of {n} samples give the soft caption."
             if known
@@ -162,7 +162,7 @@ def hard(params: Params, data: Told) -> Folds:
     )
 
 
-def _look(data: Told, key: str, row: int) -> None:
+def _look(data: Description, key: str, row: int) -> None:
     """Draw the picture under its weights, a small one for each word."""
     picture_view(
         data.pixels,
@@ -179,7 +179,7 @@ def _look(data: Told, key: str, row: int) -> None:
     )
 
 
-def _board(data: Told, key: str, **pick: Any) -> None:
+def _board(data: Description, key: str, **pick: Any) -> None:
     things = ", ".join(f"{thing.name} at {thing.column},{thing.row}" for thing in data.scene)
     page_parts.show(
         charts.board(data.pixels, data.names, height=exhibit_parts.by_mode(330, 380)),
@@ -194,34 +194,36 @@ def _place(key: str, params: Params) -> None:
         state.write(**{f"{SLUG}.own": maths.placed(params.text, params.thing, int(cell["place"]))})
 
 
-def _named(group: list[Any]) -> str:
+def _group_name(group: list[Any]) -> str:
     return f"the {group[0].name}{'s' * (len(group) > 1)}"
 
 
-def _judged(data: Told) -> str:
+def _verdict(data: Description) -> str:
     """Describe the caption, and whether it is the sentence of the grammar."""
     if data.truth is None:
-        return f"Output: “{data.said}” The grammar has no sentence for this scene: it has at most two groups, with different centres, of up to three things alike."
-    return f"Output: “{data.said}” " + (
+        return f"Output: “{data.sentence}” The grammar has no sentence for this scene: it has at most two groups, with different centres, of up to three things alike."
+    return f"Output: “{data.sentence}” " + (
         "That is the sentence of the grammar."
-        if data.said == data.truth
+        if data.sentence == data.truth
         else f"The grammar has: “{data.truth}”"
     )
 
 
-def _looks(data: Told) -> str:
+def _looks(data: Description) -> str:
     """Describe the share of weight on things, of the example word and of each noun."""
     looks = {
         data.telling: max(groups(data.scene), key=lambda group: data.on(data.telling, group))
     } | data.nouns
     parts = [
-        f"“{visible(data.words[row])}” has {percent(data.on(row, group))} of its weight on {_named(group)}"
+        f"“{visible(data.words[row])}” has {percent(data.on(row, group))} of its weight on {_group_name(group)}"
         for row, group in looks.items()
     ]
     return "; ".join(parts) + "."
 
 
-def _folds(params: Params, data: Told, row: int, *, known: bool = True, latex: tuple[str, ...] = ()) -> Folds:
+def _folds(
+    params: Params, data: Description, row: int, *, revealed: bool = True, latex: tuple[str, ...] = ()
+) -> Folds:
     """Return the table of weights with gates, the arrays, and the softmax and weighted mean of one word."""
     rows = distinct([visible(word) for word in data.words])
     top = int(data.weights[row].argmax())
@@ -243,7 +245,7 @@ def _folds(params: Params, data: Told, row: int, *, known: bool = True, latex: t
             "words": np.array(data.words),
         },
         {"text": params.text},
-        known,
+        revealed,
         {"attention.softmax": {"a_ij": f"{data.weights[row, top]:.3f}"}, "attention.context": {}},
         (
             rf"\sum_j a_{{{row + 1},j}} = {data.weights[row].sum():.4f}, \quad a_{{{row + 1},{top + 1}}} = "

@@ -207,20 +207,20 @@ def _note(
 
 
 @draw_once
-def lost(
+def losses(
     curves: Mapping[str, Array],
     learned: Mapping[int, float],
-    at: int,
+    p: int,
     *,
     covered: bool = False,
     height: int = 340,
 ) -> vega.Layers:
     """Draw the share that an autoencoder does not restore, in percent, over the size p of the context: lines from closed forms, dots from trained models.
 
-    curves: by name, (p,) for p = 0, 1, ..; the first is the one with the dots and the mark at `at`.
+    curves: by name, (p,) for p = 0, 1, ..; the first is the one with the dots and the mark at `p`.
     covered: the axes alone.
 
-    >>> chart = lost({"letters": np.array([1.0, 0.5, 0.0])}, {1: 0.5}, 1).to_dict()
+    >>> chart = losses({"letters": np.array([1.0, 0.5, 0.0])}, {1: 0.5}, 1).to_dict()
     >>> [row["y"] for row in chart["data"]["values"]], [row["x"] for row in chart["layer"][-2]["data"]["values"]]
     ([1.0, 0.5, 0.0], [1])
     """
@@ -234,8 +234,8 @@ def lost(
         ends=(0, 1.08),
         hues=[*range(len(curves)), 0],
         overlay=[
-            *marks.rules({f"p = {at}": at}),
-            *marks.dots([] if covered else [(_(LEARNED), p, value) for p, value in learned.items()]),
+            *marks.rules({f"p = {p}": p}),
+            *marks.dots([] if covered else [(_(LEARNED), size, value) for size, value in learned.items()]),
         ],
         covered=covered,
         height=height,

@@ -88,7 +88,7 @@ def loss_by_size(params: Params, _data: object) -> Folds:
     p, draw, data = params.p, params.draw, _squeezed(params)
     found = engine_client.submit((SLUG, "loss", p, draw), lambda: compression.loss(p, draw), 600)
     page_parts.show(
-        charts.lost(
+        charts.losses(
             {_(name): curve for name, curve in found.floors.items()}, found.learned, p, covered=not told
         ),
         f"{SLUG}.lost.{told}",

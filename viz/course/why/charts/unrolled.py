@@ -22,7 +22,7 @@ ABOVE = 27
 
 @dataclass(frozen=True)
 class Lane:
-    """States (step, d), each drawn as a tile of `rows` rows; `shown` counts those that are there (`back`: from the right).
+    """States (step, d), each drawn as a tile of `rows` rows; `until` counts those that are there (`back`: from the right).
 
     `labels` stand above the tiles, `start` is the place of the first tile, `marked` frames one.
     """
@@ -31,20 +31,20 @@ class Lane:
     values: np.ndarray
     labels: Sequence[str] = ()
     rows: int = 4
-    shown: int | None = None
+    until: int | None = None
     back: bool = False
     start: float = 0.0
     marked: int | None = None
     arrows: bool = True
 
-    def there(self) -> range:
+    def places(self) -> range:
         """Return the positions whose states are drawn.
 
-        >>> Lane("h", np.zeros((4, 2)), shown=1, back=True).there()
+        >>> Lane("h", np.zeros((4, 2)), until=1, back=True).places()
         range(3, 4)
         """
         n = len(self.values)
-        seen = n if self.shown is None else max(0, min(self.shown, n))
+        seen = n if self.until is None else max(0, min(self.until, n))
         return range(n - seen, n) if self.back else range(seen)
 
 
@@ -74,7 +74,7 @@ def unrolled(
     for at, lane in enumerate(lanes):
         top += large * (ABOVE + (20 if lane.name and len(lane.labels) else 0))
         tops.append(top)
-        foot, n, there = top + lane.rows * pixels, len(lane.values), lane.there()
+        foot, n, there = top + lane.rows * pixels, len(lane.values), lane.places()
         if lane.name:
             words.append(
                 {

@@ -100,8 +100,8 @@ def input_rows(
     vectors = [each for each in (*(row.vector for row in rows), added) if each is not None]
     limit = max((float(np.abs(each).max()) for each in vectors), default=1e-9)
 
-    def laid(width: float) -> tuple[float, _Drawn, float, float]:
-        drawn, y = _Drawn(width), 0.0
+    def layout(width: float) -> tuple[float, _Parts, float, float]:
+        drawn, y = _Parts(width), 0.0
         for row in rows:
             y = drawn.row(row, y, limit) + 0.5
         if added is not None:
@@ -113,11 +113,11 @@ def input_rows(
         high = vega.row_height(y, line, room)
         return min(OF_LINE * high, EM * WALL / width), drawn, y, high
 
-    _, drawn, y, high = max(map(laid, WIDER if room else (WIDE,)), key=lambda found: found[0])
+    _, drawn, y, high = max(map(layout, WIDER if room else (WIDE,)), key=lambda found: found[0])
     return drawn.chart(y, high, grows=room > 0)
 
 
-class _Drawn:
+class _Parts:
     """Rectangles, rules and words, as they come."""
 
     def __init__(self, width: float) -> None:

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 @draw_once
 def losses(
     read: Sequence[str],
-    wanted: Sequence[str],
+    targets: Sequence[str],
     values: Array | None,
     before: Array | None = None,
     *,
@@ -36,7 +36,7 @@ def losses(
     >>> losses(["START"], ["De"], np.array([0.5])).to_dict()["data"]["values"][0]["label"]
     '0.500'
     """
-    names = [f"{token_name(a)} → {token_name(b)}" for a, b in zip(read, wanted, strict=True)]
+    names = [f"{token_name(a)} → {token_name(b)}" for a, b in zip(read, targets, strict=True)]
     columns = (
         {"now": np.nan if values is None else values} if before is None else {"before": before, "now": values}
     )
@@ -55,13 +55,13 @@ def losses(
 
 
 @draw_once
-def curve(taken: Sequence[float], most: int, places: Array, *, height: int = 250) -> Chart:
+def curve(means: Sequence[float], most: int, places: Array, *, height: int = 250) -> Chart:
     """Draw the mean loss before any step and after each, thick; thin lines are the single positions. Shapes: places (step + 1, m).
 
     >>> [row["y"] for row in curve([0.5, 0.4], 8, np.zeros((2, 1))).to_dict()["data"]["values"] if row["line"] == "mean"]
     [0.5, 0.4]
     """
-    lines = {"mean": taken} | {f"position {t + 1}": losses for t, losses in enumerate(places.T)}
+    lines = {"mean": means} | {f"position {t + 1}": losses for t, losses in enumerate(places.T)}
     return marks.lines(
         pd.DataFrame(lines), x="optimiser steps", title="loss", end=most, highlighted=["mean"], height=height
     )

@@ -25,7 +25,7 @@ WRAPPED, LETTERS = 6, 14
 END = "END"
 QUIET: dict[str, Any] = {"fontSize": 13, "color": theme.MUTED, "baseline": "bottom"}
 HEAD = "M0,0L-1,-0.42L-1,0.42Z"
-APART = 1.9
+GAP = 1.9
 """How far the two rows are from each other, in tiles."""
 NUMBERS = "max(108, 0.24 * width)"
 """Pixels that two columns of numbers take."""
@@ -33,24 +33,24 @@ NUMBERS = "max(108, 0.24 * width)"
 
 @draw_once
 def rows(
-    wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = True, chosen: int | None = None
+    targets: Sequence[str], read: Sequence[str | None], *, arrows: bool = True, selected: int | None = None
 ) -> Chart:
     """Draw the target tokens and below them the decoder's input, as tiles; an arrow leads from each target token to the position where it is read.
 
     A token of None is a question mark. With more than `WRAPPED` positions the rows become columns. `arrows`: each arrow leads to the next position
-    (shifted right); without it, straight to the same position. `chosen` is the framed position.
+    (shifted right); without it, straight to the same position. `selected` is the framed position.
 
     >>> [len(layer["data"]["values"]) for layer in rows(["De", "END"], ["START", "De"]).to_dict()["layer"]]
     [4, 1, 1, 4, 1, 1]
     """
-    n = len(wanted)
+    n = len(targets)
     upright = n > WRAPPED
     x, y = vega.hidden_axes(
         [-0.75, 2.65] if upright else [-0.6, n - 0.4], [n - 0.4, -2.2] if upright else [2.75, -0.95]
     )
     tiles = [
-        _tile(_at(t, row, upright), token, fill, framed=t == chosen)
-        for row, tokens, fill in ((0, wanted, theme.SEQUENTIAL[1]), (1, read, theme.SURFACE))
+        _tile(_point(t, row, upright), token, fill, framed=t == selected)
+        for row, tokens, fill in ((0, targets, theme.SEQUENTIAL[1]), (1, read, theme.SURFACE))
         for t, token in enumerate(tokens)
     ]
     moves = [_arrow(t, t + arrows, upright) for t in range(n - arrows) if read[t + arrows] is not None]
@@ -86,7 +86,7 @@ def rows(
 
 
 @draw_once
-def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, upto: int) -> Chart:
+def passes(read: Sequence[str], targets: Sequence[str], one: Array, step: Array, upto: int) -> Chart:
     """Pass after pass: a row holds what is read by then, the newest tile strong; at the right P of the wanted token both ways.
 
     `upto` passes are drawn. Shapes: one, step (m,) are the probabilities of the one pass and of the single steps.
@@ -95,7 +95,7 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
     >>> [row["text"] for row in layers[2]["data"]["values"]]
     ['0.9000']
     """
-    n = len(wanted)
+    n = len(targets)
     few = n <= WRAPPED
     line = 0.5 if n <= 4 else 0.62 if few else 1.0  # of a heading, in tiles
     x, y = vega.hidden_axes(
@@ -147,20 +147,20 @@ def token_name(token: str) -> str:
     return shorten(visible(token.removeprefix(" ") or token), LETTERS + 1)
 
 
-def _at(t: float, row: float, upright: bool) -> tuple[float, float]:
-    return (row * APART, t) if upright else (t, row * APART)
+def _point(t: float, row: float, upright: bool) -> tuple[float, float]:
+    return (row * GAP, t) if upright else (t, row * GAP)
 
 
 def _tile(
-    at: tuple[float, float],
+    place: tuple[float, float],
     token: str | None,
     fill: str,
     *,
     framed: bool = False,
     half: tuple[float, float] = (0.44, 0.36),
 ) -> dict[str, Any]:
-    """Return a rectangle around the centre `at`, which reaches `half` (across, down) to each side; a token of None is a question mark."""
-    (x, y), (wide, high) = at, half
+    """Return a rectangle around the centre `place`, which reaches `half` (across, down) to each side; a token of None is a question mark."""
+    (x, y), (wide, high) = place, half
     return {
         "x": x - wide,
         "x2": x + wide,
@@ -188,18 +188,18 @@ def _caption(name: str, row: int, upright: bool) -> Rows:
     """Return the caption of a row: above the first, below the second; where rows are columns, above each in two lines."""
     if upright:
         return [
-            {"x": row * APART, "y": -0.62 - 0.8 * up, "text": part, "baseline": "bottom"}
+            {"x": row * GAP, "y": -0.62 - 0.8 * up, "text": part, "baseline": "bottom"}
             for up, part in enumerate(reversed(name.split(": ")))
         ]
     return [
-        {"x": -0.44, "y": row * (APART + 1.04) - 0.52, "text": name, "baseline": "top" if row else "bottom"}
+        {"x": -0.44, "y": row * (GAP + 1.04) - 0.52, "text": name, "baseline": "top" if row else "bottom"}
     ]
 
 
 def _arrow(start: int, end: int, upright: bool) -> dict[str, Any]:
     """Return an arrow from the near edge of a tile of the target to the near edge of a tile of the input."""
-    edge = 0.46 / APART if upright else 0.4 / APART
-    (x, y), (x2, y2) = _at(start, edge, upright), _at(end, 1 - edge, upright)
+    edge = 0.46 / GAP if upright else 0.4 / GAP
+    (x, y), (x2, y2) = _point(start, edge, upright), _point(end, 1 - edge, upright)
     stop = {"stop_x": x2 - 0.04 * (x2 - x), "stop_y": y2 - 0.04 * (y2 - y)}
     return {"x": x, "y": y, "x2": x2, "y2": y2} | stop
 
@@ -216,9 +216,9 @@ def _tiles(tiles: Rows, x: alt.X, y: alt.Y) -> alt.Chart:
     )
 
 
-def _words(words: Rows, x: alt.X | alt.XValue, y: alt.Y, **drawn: Any) -> alt.Chart:
+def _words(words: Rows, x: alt.X | alt.XValue, y: alt.Y, **more: Any) -> alt.Chart:
     """Draw texts at their positions; where they have a token, it is the tooltip."""
-    look: dict[str, Any] = {"baseline": "middle", "color": theme.TEXT} | drawn
+    look: dict[str, Any] = {"baseline": "middle", "color": theme.TEXT} | more
     told = {"tooltip": alt.Tooltip("token:N")} if "token" in words[0] else {}
     return vega.rows(words, x=x, y=y, text="text:N", **told).mark_text(**look)
 

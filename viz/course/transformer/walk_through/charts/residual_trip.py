@@ -20,13 +20,13 @@ def trip(
     sizes: Array,
     names: Sequence[str],
     stream: Sequence[bool],
-    at: int,
+    place: int,
     parts: Sequence[tuple[int, str]],
     height: int = 210,
 ) -> go.Figure:
     """Draw the length of a word's vector after each box as a dot; a line joins the residual stream, the other dots are outputs that are added to it.
 
-    `stream` says which boxes are the residual stream, `at` is the index of the current box. `parts`: (first box of a stretch, its name).
+    `stream` says which boxes are the residual stream, `place` is the index of the current box. `parts`: (first box of a stretch, its name).
     Shapes: sizes (box,).
 
     >>> [trace.name for trace in trip(np.array([1.0, 2.0, 3.0]), ["a", "b", "c"], [True, False, True], 1, [(0, "enc")]).data]
@@ -51,8 +51,8 @@ def trip(
             hovertemplate="%{x}. %{text}: %{y:.2f}<extra></extra>",
         )
     figure.add_scatter(
-        x=[x[at]],
-        y=[float(sizes[at])],
+        x=[x[place]],
+        y=[float(sizes[place])],
         mode="markers",
         name="here",
         showlegend=False,

@@ -42,8 +42,8 @@ def shifted(
     for here, there in moves:
         near = 0.3 if upright else 0.17
         (x, y), (ax, ay) = (
-            _at(there - 0.06 * (there - here), near, upright),
-            _at(here + 0.06 * (there - here), 1 - near, upright),
+            _point(there - 0.06 * (there - here), near, upright),
+            _point(here + 0.06 * (there - here), 1 - near, upright),
         )
         add_arrow(figure, (ax, ay), (x, y), theme.CATEGORICAL[0 if shift else 1], arrowwidth=1.8)
     letters = sum(map(len, wanted))
@@ -51,7 +51,7 @@ def shifted(
     for row, words in ((1, wanted), (0, read)):
         for place, word in enumerate(words):
             first = row == 0 and place == 0 and shift
-            x, y = _at(place, row, upright)
+            x, y = _point(place, row, upright)
             box = {"bordercolor": theme.LINE, "borderwidth": 1, "borderpad": 3}
             ink, ground = (theme.BACKGROUND, theme.PRIMARY) if first else (theme.TEXT, theme.SURFACE)
             add_note(figure, plotly_label(word), x, y, size, ink, bgcolor=ground, **box)
@@ -70,5 +70,5 @@ def shifted(
     return apply_frame(figure, height, showlegend=False)
 
 
-def _at(place: float, row: float, upright: bool) -> tuple[float, float]:
+def _point(place: float, row: float, upright: bool) -> tuple[float, float]:
     return (1 - row, place) if upright else (place, row)
