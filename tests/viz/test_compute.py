@@ -5,10 +5,14 @@ from __future__ import annotations
 import inspect
 import logging
 
+import pytest
 from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
 
+from core.errors import InputError
+from viz.languages import _, using
 from viz.platform import run_context
+from viz.widgets import engine_client
 
 SLOW = """
 import time, streamlit as st, core.serving.engine
@@ -95,3 +99,15 @@ def test_only_the_noise_of_a_lost_part_is_kept_from_the_log():
     finally:
         source.removeHandler(keep)
     assert said == ["The disk is full."]
+
+
+def test_words_of_ours_are_computed_and_kept_in_each_language() -> None:
+    def refused() -> None:
+        raise InputError(_("Type a word"), "", "")
+
+    with using("es"):
+        spanish = engine_client.submit(*engine_client.per_language("test.words", lambda: _("Course")), 1)
+        with pytest.raises(InputError, match=_("Type a word")):
+            engine_client.submit("test.refused", refused, 1)
+    english = engine_client.submit(*engine_client.per_language("test.words", lambda: _("Course")), 1)
+    assert english == "Course" != spanish == "Curso"

@@ -31,6 +31,7 @@ from viz.course.sheets.form import Doubtful, Exercise, agreed, rounded
 from viz.course.sheets.kinds import KINDS, MOST, exercise_kinds_of_page, sheet
 from viz.course.sheets.mathml import _Anything, prose
 from viz.labels import SHEET
+from viz.languages import using
 from viz.shell import pages
 
 SEEDS = range(50)
@@ -324,6 +325,26 @@ def test_the_fields_of_a_platform_ask_for_the_result() -> None:
         said = {["one", "two", "three"].index(word) + 1 for word in words}
         places = {field.decimals for field in exercise.blanks}
         assert not said or (said <= places and max(places) == max(said)), kind.key
+
+
+def test_a_sheet_in_another_language_has_the_same_numbers() -> None:
+    keys = [key for key in KINDS if key not in ("bleu", "masked", "perplexity", "beam")]  # without a model
+    english, own = sheet(keys, 5), printed.solutions(sheet(keys, 5), 5)
+    with using("es"):
+        spanish = sheet(keys, 5)
+        other, package = printed.solutions(spanish, 5), quiz_files.qti_package(spanish, 5)
+        moodle = quiz_files.moodle_xml(spanish, 5)
+    for (_, one), (_, two) in zip(english, spanish, strict=True):
+        assert one.question != two.question and (one.given, one.result) == (two.given, two.result)
+        assert [blank.value for blank in one.blanks] == [blank.value for blank in two.blanks]
+        assert [step.line for step in one.steps] == [step.line for step in two.steps]
+    assert 'lang="en"' in own and 'lang="es"' in other
+    assert "=sí~no" in moodle and ElementTree.fromstring(moodle).tag == "quiz"
+    with zipfile.ZipFile(io.BytesIO(package)) as files:
+        assert (
+            '<inlineChoice identifier="yes">sí<'
+            in files.read(f"exercise-{1 + keys.index('mask')}.xml").decode()
+        )
 
 
 CLOZE = re.compile(r"\{1:(NUMERICAL|MULTICHOICE|SHORTANSWER):((?:[^}\\]|\\.)+)\}")
