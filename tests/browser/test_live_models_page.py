@@ -62,7 +62,7 @@ SENTENCES = {
         "A",
         "My brother, who lives in Boston, is coming to visit us next week.",
         "naïve café \U0001f600 \u65e5\u672c",
-        "HELLO WORLD",
+        "Ünïcödé tést, asdf jkl",
         "Tom said that he didn't want to go to school with Mary.",
         "1 2 3 4 5 6 7 8 9 10",
         "If I had known that, I would never have told her the truth about it.",

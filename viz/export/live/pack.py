@@ -1,6 +1,6 @@
 """The file of a model for the browser: a script of at most 12 MB, which a page from a stick can load and a page from a server can fetch.
 
-Float16 and 8-bit weights go unchanged where they fit; of a larger model each matrix is rounded to whole steps, a power of two for each row. A number is split
+Float16 and 8-bit weights go unchanged where they fit; of a larger model each matrix is rounded to whole steps (`rounding.py`). A number is split
 into its high byte, which compresses (Huffman), and its low byte, which does not. Bytes are in the script as characters of the encoding x-user-defined.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from core.checkpoints import open_model
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.weights import SCALE, Weights, find_weights
 from core.errors import InputError
+from core.model import Model
 from core.text import Tokenizer
+from viz.export.live.rounding import in_steps, scales_of, second_moments
 
 MODELS = ("gpt-mini", "bert-mini", "translator-en-es")
 """The models whose families run in the browser."""
@@ -27,10 +30,6 @@ MOST = 12_000_000
 """Bytes of the file of a model at most."""
 UNUSED = ("pooler", "to_next_sentence")
 """Modules whose output no page shows."""
-STEPS = {"embed": 2400, "logits": 128, "other": 1200}
-"""Steps of a rounded matrix in one standard deviation of its row: of the embedding, of matrices that only the logits depend on, of others.
-
-With these the attention patterns of translator-en-es move by less than 0.001 on sentences (0.0004 in the middle), and by 0.0014 on "Ünïcödé tést"."""
 
 
 def pack(name: str) -> bytes:
@@ -54,10 +53,11 @@ def _content(name: str, *, rounded: bool) -> bytes:
     model, stored = open_model(name), find_weights(shipped_folder() / name)
     tensors: list[tuple[str, list[int], str]] = []
     scales, high, low = bytearray(), bytearray(), bytearray()
+    moments = second_moments(model) if rounded else None
     for weight in sorted(stored.entries):
         if weight.endswith(SCALE) or weight.startswith(UNUSED):
             continue
-        kind, scale, numbers = _numbers(weight, stored, model.config, rounded)
+        kind, scale, numbers = _numbers(weight, stored, model, moments)
         tensors.append((weight, list(stored.entries[weight].shape), kind))
         scales += scale
         halves = numbers.view(np.uint8).reshape(-1, numbers.itemsize)
@@ -95,31 +95,16 @@ def tokenizer_rules(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def _numbers(
-    weight: str, stored: Weights, config: Any, rounded: bool
+    weight: str, stored: Weights, model: Model, moments: Mapping[str, NDArray[np.float64]] | None
 ) -> tuple[str, bytes, NDArray[np.generic]]:
-    """Return how a weight is written, the scales of its rows (float32), and its numbers: float16, bytes or 16-bit steps."""
+    """Return how a weight is written, the scales of its rows (float32), and its numbers: float16, bytes or, where there are `moments`, 16-bit steps."""
     values = stored.read(weight).numpy()
     if stored.entries[weight].dtype == "I8":
         return "byte", stored.read(weight + SCALE).numpy().astype("<f4").tobytes(), values.astype(np.int8)
-    if rounded and values.ndim == 2:
-        spread = values.astype(np.float64).std(axis=1, keepdims=True)
-        step = np.maximum(spread, 1e-6) / STEPS[_use(weight, config)]
-        least = np.abs(values).max(axis=1, keepdims=True) / np.iinfo(np.int16).max
-        scale = np.exp2(np.maximum(np.round(np.log2(step)), np.ceil(np.log2(np.maximum(least, 1e-9)))))
-        return "step", scale.astype("<f4").tobytes(), np.rint(values / scale).astype("<i2")
+    if moments is not None and values.ndim == 2:
+        scales = scales_of(weight, values, model)
+        return "step", scales.astype("<f4").tobytes(), in_steps(values, scales, moments.get(weight))
     return "half", b"", values.astype("<f2")
-
-
-def _use(weight: str, config: Any) -> str:
-    """Return for which step of `STEPS` a matrix is.
-
-    >>> from core.models.transformer import TransformerConfig
-    >>> [_use(name, TransformerConfig(n_layers=3)) for name in ("embed.token.weight", "decoder.2.ffn.to_out.weight", "decoder.2.cross_attn.to_q.weight")]
-    ['embed', 'logits', 'other']
-    """
-    last = f"decoder.{config.decoder_layers - 1}."
-    unseen = tuple(last + part for part in ("ffn", "cross_attn.to_v", "cross_attn.to_out"))
-    return "embed" if weight.startswith("embed") else "logits" if weight.startswith(unseen) else "other"
 
 
 def _script(name: str, content: bytes) -> bytes:
