@@ -16,7 +16,7 @@ from viz.widgets import exhibit_parts, page_parts
 
 SLUG = "complexity."
 LENGTHS = (50, 512, 4096)
-KEPT = 0.9
+SHARE_KEPT = 0.9
 """Of a signal, what each step of the example keeps."""
 
 
@@ -158,9 +158,9 @@ def path(params: Params, data: Data) -> Folds:
                 "For four words: recurrence 3 steps from the first to the last, self-attention 1.",
                 380,
             )
-    arrives = KEPT ** np.array([r.path, data.attention.path])
+    arrives = SHARE_KEPT ** np.array([r.path, data.attention.path])
     page_parts.summary(
-        f"n = {params.n:,}: {r.path:,} steps against {data.attention.path}. If each step kept {KEPT:.0%} of a "
+        f"n = {params.n:,}: {r.path:,} steps against {data.attention.path}. If each step kept {SHARE_KEPT:.0%} of a "
         f"signal, {arrives[0]:.2g} of it would arrive."
         if told
         else "The picture shows n = 4."
@@ -172,7 +172,7 @@ def path(params: Params, data: Data) -> Folds:
     chain = r"h_n = f(h_{n-1}, x_n) = f(f(\cdots f(h_1, x_2) \cdots), x_n)"
     return Folds(
         frame,
-        {"n": np.array(LENGTHS), "kept": KEPT, "arrives": arrives},
+        {"n": np.array(LENGTHS), "kept": SHARE_KEPT, "arrives": arrives},
         revealed=told,
         equations={"complexity.recurrence": {"n": f"{params.n:,}"}},
         latex=(chain,),

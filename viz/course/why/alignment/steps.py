@@ -348,11 +348,11 @@ def _summary_and_folds(
         "c": data.contexts,
     }
 
-    def taken() -> dict[str, Any]:
+    def archive() -> dict[str, Any]:
         both = maths.split_score(_run(params, data), row)
         return arrays | ({} if both is None else {"difference": both.gap})
 
-    return Folds(table, taken, code(params, data), revealed, more=lambda: _equations(params, data, row))
+    return Folds(table, archive, code(params, data), revealed, more=lambda: _equations(params, data, row))
 
 
 def _equations(params: Params, data: maths.Data, row: int) -> None:
