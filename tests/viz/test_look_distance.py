@@ -51,7 +51,7 @@ def test_the_picture_holds_the_numbers_of_the_stack_in_view(engine):
     said = "\n".join(element.value for element in test.markdown)
     assert relative_bias.in_words(found, HeadRef("causal", 0, 1)) in said
     cells = drawn_rows(relative_bias.picture(found, 1), "value")
-    assert [cell["value"] for cell in cells] == [round(float(x), 4) for x in found.values.ravel()]
+    assert [cell["value"] for cell in cells] == pytest.approx(found.values.ravel().tolist(), abs=5e-5)
 
 
 def test_where_nothing_is_added_there_is_no_picture(engine):
