@@ -299,7 +299,12 @@ class Model:
             raise InputError(f"{self.name} does not read pairs.", rule, "Leave pair out.")
         doubled = getattr(self.config, "two_ends", False)
         if self.spec.framed and self.config.n_segments == 1 and not doubled:
-            raise InputError(f"{self.name} does not read pairs.", "It has one segment.", "Leave pair out.")
+            raise InputError(
+                "{model} does not read pairs.",
+                "It has one segment.",
+                "Leave pair out.",
+                model=self.name,
+            )
 
     def _sequence(
         self, text: str, pair: str | None = None, *, special: bool = False, start: bool = False
@@ -371,9 +376,12 @@ class Model:
     def _checked_sequence(self, text: str, encoded: Encoded) -> TokenSequence:
         if len(encoded.ids) > self.config.n_ctx:
             raise InputError(
-                f"The text has {len(encoded.ids):,} tokens.",
-                f"{self.name} reads at most {self.config.n_ctx:,} at once.",
+                "The text has {n:,} tokens.",
+                "{model} reads at most {n_ctx:,} at once.",
                 "Shorten the text, or choose the part to read.",
+                n=len(encoded.ids),
+                model=self.name,
+                n_ctx=self.config.n_ctx,
             )
         return TokenSequence(text, encoded.tokens, encoded.ids, encoded.spans, values=encoded.values)
 
@@ -524,7 +532,12 @@ class Model:
 
 def _check_words(name: str, text: str) -> None:
     if not text.strip():
-        raise InputError(f"The {name} is empty.", "Each text needs at least one word.", "Type a sentence.")
+        raise InputError(
+            "The {name} is empty.",
+            "Each text needs at least one word.",
+            "Type a sentence.",
+            name=name,
+        )
 
 
 def _joined(*parts: Encoded) -> Encoded:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import gettext
+import pickle
 import re
 import string
 import sys
@@ -16,8 +17,11 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
+from core.errors import InputError
 from viz import languages
+from viz.classroom.light_pages import reader_language
 from viz.languages import LANGUAGES, extract, pseudo
 from viz.languages import __main__ as catalogues
 
@@ -27,10 +31,8 @@ BARE = {
     "viz/charts": 4,
     "viz/classroom": 9,
     "viz/course": 2871,
-    "viz/export": 48,
+    "viz/export": 41,
     "viz/instruments": 6,
-    "viz/limits.py": 2,
-    "viz/platform": 23,
     "viz/sources.py": 3,
     "viz/theme.py": 3,
     "viz/widgets": 1,
@@ -69,8 +71,17 @@ OF_PYTHON = {
     "viz/instruments/tree/tree.py",
     "viz/instruments/qkv/of_run.py",
     "viz/instruments/whole_model/of_run.py",
+    "viz/export/__main__.py",
+    "viz/platform/run_context.py",
+    "viz/platform/security.py",
+    "viz/platform/start.py",
+    "viz/platform/versions.py",
+    "viz/platform/warm.py",
+    "viz/platform/streamlit_patches/__init__.py",
+    "viz/platform/streamlit_patches/forget_widgets.py",
+    "viz/platform/streamlit_patches/patch.py",
 }
-"""Files whose other strings only who calls them from Python reads: errors of `viz.heatmap` and `Picture.save`, names of pictures in a notebook."""
+"""Files whose other strings only who calls them from Python reads: errors of `viz.heatmap` and `Picture.save`, names of pictures in a notebook; or who starts the server, or types a command."""
 DRAWING = {
     "button",
     "caption",
@@ -313,6 +324,28 @@ def test_a_thread_begins_in_english_and_an_unknown_language_is_english() -> None
         languages.use("xx")
         assert languages.current() is languages.ENGLISH
     assert languages.current() is languages.ENGLISH and languages._("Course") == "Course"
+
+
+def test_an_error_is_worded_where_it_is_read() -> None:
+    error = InputError(
+        "The text has {n:,} tokens.", "A model needs at least one.", "Name '{name}'.", n=4000, name="{x}"
+    )
+    again = pickle.loads(pickle.dumps(error))
+    with languages.using("es"):
+        spanish = (again.wrong, again.rule, str(again))
+    assert spanish[:2] == ("El texto tiene 4\u202f000 tokens.", "Un modelo necesita al menos uno.")
+    assert spanish[2] == str(error) == f"{error.wrong} {error.rule} {error.remedy}" and "{x}" in error.remedy
+
+
+def test_a_reader_gets_the_language_of_the_link_then_that_of_the_browser() -> None:
+    wishes = [b"de,es-AR;q=0.9,en;q=0.8", b"fr", b"es;q=oops", b""]
+    asked = [
+        Request({"type": "http", "query_string": query, "headers": [(b"accept-language", wish)]})
+        for query in (b"", b"lang=es", b"lang=xx")
+        for wish in wishes
+    ]
+    found = [reader_language(request) for request in asked]
+    assert found == ["es", "en", "es", "en", *["es"] * 4, "es", "en", "es", "en"]
 
 
 if __name__ == "__main__":

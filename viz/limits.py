@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from viz.languages import _
 from viz.number_text import megabytes
 
 try:
@@ -207,7 +208,7 @@ def _size(variable: str) -> int:
 def refusal_reason(spare_files: int) -> str:
     """Return the reason for refusing new visitors, "" while there is capacity. `spare_files` must stay free for those inside."""
     if (most := file_limit()) and open_files() > most - spare_files:
-        return f"All of its {most:,} open files are in use."
+        return _("All of its {n:,} open files are in use.", n=most)
     if (most := memory_limit()) and memory_in_use() > SHARE * most:
-        return f"Its {megabytes(most)} of memory are in use."
+        return _("Its {size} of memory are in use.", size=megabytes(most))
     return ""

@@ -123,9 +123,10 @@ def decoding_prompt(model: Model, text: str) -> Prompt:
     """Return the prompt of a decoding of this text. Raises InputError for a model that writes nothing."""
     if not model.spec.writes:
         raise InputError(
-            f"{model.name} does not generate text.",
+            "{model} does not generate text.",
             "Only a model with a causal decoder continues a text.",
             "Choose another model.",
+            model=model.name,
         )
     return prompt_of(model, text)
 
@@ -141,9 +142,12 @@ def target_ids(model: Model, prompt: Prompt, text: str) -> tuple[int, ...]:
         )
     if len(prompt.ids) + len(ids) > model.config.n_ctx:
         raise InputError(
-            f"Together they have {len(prompt.ids) + len(ids):,} tokens.",
-            f"{model.name} reads at most {model.config.n_ctx:,} at once.",
+            "Together they have {n:,} tokens.",
+            "{model} reads at most {n_ctx:,} at once.",
             "Shorten one of them.",
+            n=len(prompt.ids) + len(ids),
+            model=model.name,
+            n_ctx=model.config.n_ctx,
         )
     return ids
 

@@ -149,7 +149,10 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
 def _start(m: Model) -> int:
     if m.tokenizer.start is None:
         raise InputError(
-            "The prompt is empty.", f"{m.name} has no start token from which to begin.", "Type a word."
+            "The prompt is empty.",
+            "{model} has no start token from which to begin.",
+            "Type a word.",
+            model=m.name,
         )
     return m.tokenizer.start
 
@@ -157,9 +160,13 @@ def _start(m: Model) -> int:
 def _check_room(n: int, room: int, subject: str, name: str) -> None:
     if n > room:
         raise InputError(
-            f"{subject} has {n:,} tokens.",
-            f"{name} reads at most {room:,} here, so that there is room to write.",
+            "{subject} has {n:,} tokens.",
+            "{name} reads at most {room:,} here, so that there is room to write.",
             "Shorten it, or choose the part to read.",
+            subject=subject,
+            n=n,
+            name=name,
+            room=room,
         )
 
 

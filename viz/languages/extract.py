@@ -21,6 +21,14 @@ WORDED = (
     "viz/classroom/",
     "viz/uploads/",
     "viz/limits.py",
+    "core/model.py",
+    "core/decoding/prompt.py",
+    "core/analysis/arithmetic/cell.py",
+    "core/analysis/forcing.py",
+    "core/analysis/residual/ripple.py",
+    "core/data/doodles/images.py",
+    "core/data/scenes/language.py",
+    "core/data/speech/reader.py",
 )
 """Places whose errors are worded when they are read; elsewhere `_` words them where they are raised."""
 KNOBS = ("pills", "segmented", "select", "select_slider", "slider", "number", "toggle", "sentence", "doodle")
@@ -75,7 +83,8 @@ class Message:
 def messages(root: Path = ROOT) -> dict[str, Message]:
     """Return all messages of `viz`, by their English, in the order of files and lines."""
     found: dict[str, Message] = {}
-    for path in [*sorted((root / "viz").rglob("*")), *(root / name for name in OF_CORE)]:
+    of_core = (*OF_CORE, *(name for name in WORDED if name.startswith("core/")))
+    for path in [*sorted((root / "viz").rglob("*")), *(root / name for name in of_core)]:
         name = path.relative_to(root).as_posix()
         if path.suffix not in _READERS or not (
             path.suffix == ".py"

@@ -10,15 +10,31 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viz import limits
+from viz.languages import _, preferred, using
 from viz.platform import start
 
 NEWCOMER, JOINING, RETURNING = 64, 40, 16
 """Open files that must be free: for a page and its sixty files, for the connection that the page then makes, for one made again."""
 
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Attention Atlas is full</title>
-<body style="font: 18px/1.5 sans-serif; max-width: 34em; margin: 15vh auto; padding: 0 1em"><h1>The atlas is full</h1>
-<p>This server has no room for one more visitor. {why} Those who are inside stay, so that the lesson goes on.</p>
-<p>Try again in a minute: reload this page.</p></body></html>"""
+PAGE = """<!doctype html><html lang="{lang}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<body style="font: 18px/1.5 sans-serif; max-width: 34em; margin: 15vh auto; padding: 0 1em"><h1>{title}</h1>
+<p>{reason}</p>
+<p>{remedy}</p></body></html>"""
+
+
+def full_page(language: str) -> str:
+    """Return the page for a newcomer whom the server has no room for, in a language."""
+    with using(language):
+        reason = _(
+            "This server has no room for one more visitor. {why} Those who are inside stay, so that the lesson goes on.",
+            why=limits.refusal_reason(NEWCOMER),
+        )
+        return PAGE.format(
+            lang=language,
+            title=_("The atlas is full"),
+            reason=reason,
+            remedy=_("Try again in a minute: reload this page."),
+        )
 
 
 class Door:
@@ -34,8 +50,9 @@ class Door:
             await send({"type": "websocket.close", "code": 1013})
         elif scope["type"] == "http" and scope["path"].endswith("/_stcore/health") and start.REPORT.problem:
             await PlainTextResponse(start.REPORT.problem, 503)(scope, receive, send)
-        elif scope["type"] == "http" and _opens(scope) and (why := limits.refusal_reason(NEWCOMER)):
-            await HTMLResponse(PAGE.format(why=why), 503, {"Retry-After": "60", "Cache-Control": "no-store"})(
+        elif scope["type"] == "http" and _opens(scope) and limits.refusal_reason(NEWCOMER):
+            page = full_page(preferred(Headers(scope=scope).get("accept-language", "")))
+            await HTMLResponse(page, 503, {"Retry-After": "60", "Cache-Control": "no-store"})(
                 scope, receive, send
             )
         else:

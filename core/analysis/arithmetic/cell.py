@@ -149,9 +149,14 @@ def cell_arithmetic(
     for name, index, size in zip(("head", "query", "key"), (head, query, key), pattern.shape, strict=True):
         if not 0 <= index < size:
             raise InputError(
-                f"There is no {name} {index} in {kind}.",
-                f"It has {size}, counted from 0.",
-                f"Choose 0 to {size - 1}.",
+                "There is no {name} {index} in {kind}.",
+                "It has {size}, counted from 0.",
+                "Choose 0 to {most}.",
+                name=name,
+                index=index,
+                kind=kind,
+                size=size,
+                most=size - 1,
             )
 
     def paths(leaf: str) -> str:

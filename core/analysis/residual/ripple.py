@@ -81,9 +81,11 @@ def ripple(before: Run, after: Run, side: str | None = None) -> Float[Array, "st
     one, other = before.hidden(side), after.hidden(side)
     if one.shape != other.shape:
         raise InputError(
-            f"The first text has {one.shape[1]} tokens here, the second {other.shape[1]}.",
+            "The first text has {n} tokens here, the second {n2}.",
             "The comparison goes position by position.",
             "Change a word into one with as many tokens.",
+            n=one.shape[1],
+            n2=other.shape[1],
         )
     moved = np.linalg.norm((other - one).astype(np.float64), axis=-1)
     return moved / np.maximum(np.linalg.norm(one.astype(np.float64), axis=-1), 1e-12)
@@ -111,9 +113,11 @@ def reach(run: Run, inputs: str = "target") -> Bool[Array, "output input"]:
     kinds = [kind for kind in spec.kinds if kind.layered]
     if not kinds or (inputs == "source" and run.source is None):
         raise InputError(
-            f"{run.model.name} has no {inputs} in which a change of a word could spread through layers.",
+            "{name} has no {inputs} in which a change of a word could spread through layers.",
             "The masks of the layers determine which word can affect which.",
             "Choose another model.",
+            name=run.model.name,
+            inputs=inputs,
         )
     stack = spec.stacks.get("decoder") or spec.stacks["encoder"]
     inside = {kind.keys: kind for kind in kinds if kind.stack == stack}

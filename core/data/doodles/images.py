@@ -108,14 +108,21 @@ def _judge(image: Image.Image, data: bytes) -> None:
         raise InputError(f"A picture of {width:,} by {height:,} pixels.", _RULE, _REMEDY)
     if max(width, height) > LONGEST_SIDES * min(width, height):
         raise InputError(
-            f"A picture of {width:,} by {height:,} pixels.",
-            f"One side is at most {LONGEST_SIDES} times as long as the other.",
+            "A picture of {width:,} by {height:,} pixels.",
+            "One side is at most {longest_sides} times as long as the other.",
             "Cut out the part with the drawing.",
+            width=width,
+            height=height,
+            longest_sides=LONGEST_SIDES,
         )
     scans = data.count(b"\xff\xda") if image.format != "PNG" else 0
     if scans > MOST_SCANS:
         raise InputError(
-            f"A progressive JPEG of {scans:,} scans.", f"It has at most {MOST_SCANS}.", "Save it as PNG."
+            "A progressive JPEG of {scans:,} scans.",
+            "It has at most {most_scans}.",
+            "Save it as PNG.",
+            scans=scans,
+            most_scans=MOST_SCANS,
         )
 
 

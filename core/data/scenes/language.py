@@ -70,14 +70,23 @@ def read(text: str, grid: int = GRID) -> Scene:
             thing = _thing(part, start, grid)
             if (there := found.get(thing.cell(grid))) is not None:
                 raise InputError(
-                    f"Two things stand at {thing.column},{thing.row}: {there.name} and {thing.name}.",
+                    "Two things stand at {column},{row}: {name} and {name2}.",
                     "A cell holds one.",
                     "Move one of them.",
+                    column=thing.column,
+                    row=thing.row,
+                    name=there.name,
+                    name2=thing.name,
                 )
             found[thing.cell(grid)] = thing
         start += len(part) + 1
     if not found:
-        raise InputError("The scene is empty.", "It needs at least one thing.", f"Write {EXAMPLE!r}.")
+        raise InputError(
+            "The scene is empty.",
+            "It needs at least one thing.",
+            "Write {example!r}.",
+            example=EXAMPLE,
+        )
     return tuple(found.values())
 
 
@@ -86,21 +95,29 @@ def _thing(part: str, start: int, grid: int) -> Thing:
     match = _THING.fullmatch(part)
     if match is None:
         raise InputError(
-            f"'{shown}' is not a thing of a scene.",
+            "'{shown}' is not a thing of a scene.",
             "Each is a colour, a kind and column,row, with a semicolon between two.",
             "Write for example red cat 1,2.",
+            shown=shown,
         )
     colour, kind = match[1].lower(), match[2].lower()
     for word, known, what in ((colour, COLOURS, "colours"), (kind, KINDS, "kinds")):
         if word not in known:
             raise InputError(
-                f"'{word[:40]}' cannot be drawn.",
-                f"The {what} are {', '.join(known)}.",
+                "'{word}' cannot be drawn.",
+                "The {what} are {names}.",
                 "Choose one of them.",
+                word=word[:40],
+                what=what,
+                names=", ".join(known),
             )
     if len(match[3]) > 2 or len(match[4]) > 2 or max(int(match[3]), int(match[4])) >= grid:
         raise InputError(
-            f"'{shown}' stands outside.", f"Columns and rows go from 0 to {grid - 1}.", "Move it inside."
+            "'{shown}' stands outside.",
+            "Columns and rows go from 0 to {most}.",
+            "Move it inside.",
+            shown=shown,
+            most=grid - 1,
         )
     lead = len(part) - len(part.lstrip())
     return Thing(colour, kind, int(match[3]), int(match[4]), (start + lead, start + len(part.rstrip())))

@@ -169,9 +169,11 @@ def _encoded(text: str, reader: SpeechReader) -> Encoded:
 
 def _too_long(length: str, longest: float) -> InputError:
     return InputError(
-        f"The sound is {length} long.",
-        f"At most {longest:.1f} seconds are read.",
+        "The sound is {length} long.",
+        "At most {longest:.1f} seconds are read.",
         "Say fewer words, or faster.",
+        length=length,
+        longest=longest,
     )
 
 
@@ -179,9 +181,11 @@ def _word(typed: str) -> str:
     word = DIGITS[int(typed)] if typed in "0123456789" and len(typed) == 1 else typed.lower()
     if word not in WORDS:
         raise InputError(
-            f"There is no clip of the word '{typed[:40]}'.",
-            f"These are spoken: the digits, {', '.join(WORDS[len(DIGITS) :])}.",
+            "There is no clip of the word '{typed}'.",
+            "These are spoken: the digits, {names}.",
             "Type some of these.",
+            typed=typed[:40],
+            names=", ".join(WORDS[len(DIGITS) :]),
         )
     return word
 
@@ -193,13 +197,18 @@ def _setting(name: str, value: str) -> dict[str, Any]:
             if value.lower() == voice.lower():
                 return {"voice": voice}
         raise InputError(
-            f"There is no voice '{value[:40]}'.", f"There are {', '.join(VOICES)}.", "Choose one of them."
+            "There is no voice '{value}'.",
+            "There are {names}.",
+            "Choose one of them.",
+            value=value[:40],
+            names=", ".join(VOICES),
         )
     if name not in RANGES:
         raise InputError(
-            f"'{name[:40]}' is not a setting.",
+            "'{name}' is not a setting.",
             "There are voice, speed, noise and seed.",
             "Write speed=1.2, for example.",
+            name=name[:40],
         )
     low, high = RANGES[name]
     try:
@@ -208,8 +217,13 @@ def _setting(name: str, value: str) -> dict[str, Any]:
         number = math.nan
     if not low <= number <= high:
         raise InputError(
-            f"{name}={value[:40]} cannot be used.",
-            f"{name} is a number from {low} to {high}.",
-            f"Write {name}={max(low, 1)}.",
+            "{name}={value} cannot be used.",
+            "{name} is a number from {low} to {high}.",
+            "Write {name}={low2}.",
+            name=name,
+            value=value[:40],
+            low=low,
+            high=high,
+            low2=max(low, 1),
         )
     return {name: number}
