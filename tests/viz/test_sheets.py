@@ -335,7 +335,7 @@ def test_a_sheet_in_another_language_has_the_same_numbers() -> None:
         other, package = printed.solutions(spanish, 5), quiz_files.qti_package(spanish, 5)
         moodle = quiz_files.moodle_xml(spanish, 5)
     for (_, one), (_, two) in zip(english, spanish, strict=True):
-        assert one.question != two.question and (one.given, one.result) == (two.given, two.result)
+        assert one.question != two.question and (one.inputs, one.result) == (two.inputs, two.result)
         assert [blank.value for blank in one.blanks] == [blank.value for blank in two.blanks]
         assert [step.line for step in one.steps] == [step.line for step in two.steps]
     assert 'lang="en"' in own and 'lang="es"' in other
