@@ -73,6 +73,7 @@ def check_settings() -> None:
         limits.memory_limit()
         limits.upload_limit()
         limits.cache_limit()
+        limits.arena_limit()
         security.policy()
         backend.configure_backend()
     except ValueError as error:

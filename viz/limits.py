@@ -157,13 +157,27 @@ def warms_up() -> bool:
     return os.environ.get(WARM_UP, "").strip() != "0"
 
 
+def arena_limit() -> int:
+    """Return how many arenas `ATLAS_ARENAS` allows; 0 for as many as the C library takes.
+
+    Raises:
+        ValueError: it is not a whole number.
+    """
+    said = os.environ.get(ARENAS, "").strip()
+    if not re.fullmatch(r"[0-9]{0,4}", said):
+        raise ValueError(
+            f"{ARENAS}={said!r} is no number of arenas. It must be a whole number, such as 2. Write one, or leave it out."
+        )
+    return int(said or 0)
+
+
 def limit_arenas() -> None:
     """Let the C library allocate from as few arenas as `ATLAS_ARENAS` says, and give large blocks back at once; else nothing.
 
     A thread takes an arena of its own where it may, and what is freed in one is of no use to the others.
     """
     with suppress(ValueError, OSError, AttributeError):  # another C library
-        if arenas := int(os.environ.get(ARENAS, "").strip() or 0):
+        if arenas := arena_limit():
             library = ctypes.CDLL("libc.so.6")
             library.mallopt(M_ARENA_MAX, arenas)
             library.mallopt(M_MMAP_THRESHOLD, LARGE)

@@ -108,6 +108,9 @@ def test_a_cap_of_memory_refuses_in_words(monkeypatch) -> None:
     monkeypatch.setenv(limits.VARIABLE, "much")
     with pytest.raises(ValueError, match="such as 2G"):
         limits.memory_limit()
+    monkeypatch.setenv(limits.ARENAS, "two")
+    with pytest.raises(ValueError, match="such as 2"):
+        limits.arena_limit()
 
 
 def test_the_limits_are_read_from_the_system_and_said(monkeypatch) -> None:
