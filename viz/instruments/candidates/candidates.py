@@ -124,7 +124,7 @@ class Candidates(Spec):
             shut = after < 1e-9 < before
             rows.append(
                 _row(
-                    f"{n:,} others",
+                    _("{n:,} others", n=n),
                     Bar(-1, "", before, 0.0 if shut else after, "filters" if shut else None),
                     None,
                 )

@@ -161,7 +161,7 @@ def _choose_language() -> None:
     if current() is not ENGLISH:
         st.caption(
             _(
-                "Translated so far: menus, questions, notices, the first page, and the first exhibit of the course. The rest is in English, and each model reads its own language."
+                "Translated so far: all pages but the later chapters of the course, the longer lessons and the cards of models, which are in English. Each model reads its own language."
             )
         )
 
