@@ -85,7 +85,7 @@ def draw_page(entry: pages.Entry) -> None:
         errors.guard(),
     ):
         language.require_known()
-        if not state.embedded() or embed.can_be_framed(entry.slug):
+        if not state.framed() or embed.can_be_framed(entry):
             entry.page()
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+from every_page import go
+from settling import settle
+
 
 def test_a_named_site_shows_a_picture_that_tells_its_height_and_no_other_site_does(
     chromium: Any, app_url: str, other_sites: tuple[str, str]
@@ -34,4 +38,36 @@ def test_a_named_site_shows_a_picture_that_tells_its_height_and_no_other_site_do
         with page.expect_console_message(lambda line: "frame-ancestors" in line.text):
             page.goto(f"{site}/#{quote(app_url + path, safe='')}")
         assert page.evaluate("heard") == []
+    context.close()
+
+
+@pytest.mark.slow
+def test_a_framed_page_with_its_menu_has_no_control_of_the_room_that_its_visitor_leads(
+    chromium: Any, app_url: str, other_sites: tuple[str, str]
+) -> None:
+    context = chromium.new_context(viewport={"width": 900, "height": 600})
+    page = context.new_page()
+    page.goto(f"{app_url}/lecture_room")
+    page.get_by_role("button", name="Open a room").click()
+    page.locator(".room-bar[data-live]").wait_for()
+    page.goto(f"{other_sites[0]}/#{quote(app_url + '/privacy', safe='')}")
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("heading", level=1, name="Privacy").wait_for()
+    inside = page.frames[1]
+    settle(inside)
+    frame.locator(".room-bar").wait_for(state="detached")
+    assert frame.get_by_test_id("stHeader").is_visible()
+    go(inside, "/lecture_room")
+    opened = frame.get_by_role("link", name="Open in Attention Atlas")
+    opened.wait_for()
+    settle(inside)
+    assert (opened.get_attribute("href"), opened.get_attribute("target")) == (
+        f"{app_url}/lecture_room",
+        "_blank",
+    )
+    assert frame.get_by_test_id("stMain").get_by_role("button").count() == 0
+    with context.expect_page() as window:
+        opened.click()
+    window.value.get_by_role("button", name="End the room").click()
+    window.value.get_by_role("button", name="Open a room").wait_for()
     context.close()

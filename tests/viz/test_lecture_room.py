@@ -58,6 +58,19 @@ def told(room, *, leads: bool = False) -> dict:
     return {topic: json.loads(text) for topic, _, text in room[0].since(0, leads=leads)}
 
 
+def test_a_session_in_a_frame_leads_no_room_and_gets_a_link_instead_of_its_page(room) -> None:
+    page = AppTest.from_string(
+        "from viz import menu\nfrom viz.shell import pages\nmenu.draw_page(pages.find('lecture_room'))",
+        default_timeout=60,
+    )
+    page.session_state["atlas.room"] = (room[0].code, room[1])
+    assert "room.end" in {button.key for button in page.run().button}
+    page.session_state["atlas.framed"] = True
+    page.run()
+    assert (len(page.button), len(page.get("link_button")), len(page.title)) == (0, 1, 1)
+    assert not page.exception
+
+
 def test_what_the_page_draws_is_what_the_room_sees(room, page):
     seen = told(room)
     assert seen["view"]["title"] == "Why divide by √d" and seen["view"]["pictures"] == ["first", "last"]

@@ -24,7 +24,7 @@ FRAME = "ATLAS_FRAME"
 INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 EMBED_ONE = re.compile(rb"(?:^|(?<=&))embed=1(?=&|$)")
 NEVER_FRAMED = frozenset({"lecture_room"})
-"""Pages with the controls of a lecture room: no other site may show them in a frame. Those below /room say so themselves."""
+"""Pages with the controls of a lecture room: no other site may show them in a frame. Those below /room say so themselves; one that a frame reaches by its menu is refused there (viz/shell/embed)."""
 UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 SELF = "'self'"
 PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}

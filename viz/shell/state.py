@@ -42,6 +42,7 @@ _PAGE = "atlas.page"  # the slug of the page that ran last
 _LENT = "atlas.lent"  # the text that came along from a page that opens with it: nobody chose it
 _BY_LINK = "atlas.by_link"  # names that the link of this run chooses and the run before did not have
 _STALE = "atlas.stale"  # name -> (the link's text that was replaced, when)
+_FRAMED = "atlas.framed"  # whether the browser said that another page shows this one in a frame
 _PATIENCE = 2.0  # seconds in which a browser may still send the link of before
 _DEFAULT = object()
 
@@ -216,6 +217,16 @@ def presenting() -> bool:
 def embedded() -> bool:
     """Return whether another site shows the page in a frame (`embed=true`): no menu, no folds, nothing of a lecture room."""
     return bool(st.context.is_embedded)
+
+
+def framed() -> bool:
+    """Return whether the page is in a frame, with its menu or without (`embedded`)."""
+    return embedded() or _FRAMED in st.session_state
+
+
+def set_framed() -> None:
+    """Record, for the rest of this session, that the page is in a frame; a browser says so (stage.js)."""
+    st.session_state[_FRAMED] = True
 
 
 def restore(slug: str | None = None) -> None:

@@ -16,6 +16,8 @@ from streamlit.components import v2
 from viz.languages import _
 from viz.languages.script_words import ScriptWords, joined
 from viz.platform import security
+from viz.shell import state
+from viz.shell.pages import Entry
 
 _FOLDER = Path(__file__).parent
 _HTML = '<a data-embed target="_blank" rel="noopener">Open in Attention Atlas</a>'
@@ -37,9 +39,12 @@ def embedded_page() -> Iterator[None]:
         _frame(key="embed", data=_WORDS.data() or None)
 
 
-def can_be_framed(slug: str) -> bool:
-    """Return whether a page may be drawn in a frame; draw a sentence instead of one that leads a lecture room."""
-    if slug not in security.NEVER_FRAMED:
+def can_be_framed(entry: Entry) -> bool:
+    """Return whether a page may be drawn in a frame; instead of one that leads a lecture room, draw a sentence and a link to a window of its own."""
+    if entry.slug not in security.NEVER_FRAMED:
         return True
+    st.title(entry.info.title, anchor=False)
     st.text(_("A lecture room is led in a window of its own. Open the page in Attention Atlas."))
+    if not state.embedded():  # else the link is below the page
+        st.link_button(_("Open in Attention Atlas"), st.context.url or entry.address, type="primary")
     return False

@@ -34,7 +34,9 @@ LISTENER = "atlas.room.looks_on"
 
 
 def led_room() -> tuple[Room, str] | None:
-    """Return the room that this session leads and the secret that controls it; None if it leads none."""
+    """Return the room that this session leads and the secret that controls it; None if it leads none, or is in a frame."""
+    if state.framed():
+        return None
     held = st.session_state.get(_LED)
     if held is None:
         code, _, secret = str(st.context.cookies.get(LEAD, "")).partition(".")

@@ -123,7 +123,8 @@ function rail(parentElement, arrows, entries) {
 
 // ---------------------------------------------------------------- listening
 
-export default function ({ parentElement, data, setTriggerValue }) {
+export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
+  if (self !== top && !data?.framed) setStateValue("framed", true);   // no control of a lecture room is drawn then
   document.documentElement.lang = data?.lang ?? "en";
   document.documentElement.dir = data?.dir ?? "ltr";
   globalThis.atlasNumbers = data?.numbers;   // for the pictures (common.js)

@@ -63,12 +63,16 @@ _large = v2.component(
 def stage(entry: Entry) -> Iterator[None]:
     """Draw a page between the keys and, for an exhibit, the links to its neighbours."""
     with st.container(key="atlas-stage"):
-        _stage(
+        drawn = _stage(
             key="stage",
             data={"presenting": state.presenting(), "walks": isinstance(entry.info, ExhibitInfo)}
+            | ({"framed": True} if state.framed() else {})
             | _language(),
             on_leave_change=_leave,
+            on_framed_change=state.set_framed,
         )
+        if drawn.get("framed"):  # a session that begins anew in the same window hears of no change
+            state.set_framed()
         if state.presenting():
             _large(key="stage.large")
     if isinstance(entry.info, ExhibitInfo):

@@ -4,6 +4,7 @@ const EVENTS = { "attention-atlas-hover": "hover", "attention-atlas-word": "word
 const BETWEEN = 80;   // milliseconds from one touch that is sent to the next
 
 export default function ({ parentElement, data, setTriggerValue }) {
+  if (self !== top) return undefined;   // until the server knows of the frame (stage.js)
   speak(parentElement, data.words);
   const bar = parentElement.querySelector(".room-bar"), part = (name) => bar.querySelector(`[data-part=${name}]`);
   const base = new URL(data.home, location.origin).href, room = `${base}room/${data.code}`;
