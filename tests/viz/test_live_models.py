@@ -99,7 +99,7 @@ def strings(count: int) -> list[str]:
         "bcdfgqwxz",
         "äÖüñçœÆжλ日한ア€→\U0001f600",
     )
-    pieces = lambda: "".join(chosen.choices(chosen.choice(pools), k=chosen.randint(1, 9)))  # noqa: E731
+    pieces = lambda: "".join(chosen.choices(chosen.choice(pools), k=chosen.randint(1, 9)))  # noqa: E731 - beside what it chooses from
     return [" ".join(pieces() for _ in range(chosen.randint(1, 6))) for _ in range(count)]
 
 
