@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
+import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from small_lesson import MARKUP, PLAN, visit
 from core.errors import InputError
 from viz.export import __main__ as command
 from viz.export import record, site
-from viz.shell.lessons.plan import Plan
+from viz.export.live import pack
+from viz.shell.lessons.plan import Plan, Stop
 from viz.widgets import quiz
 from viz.widgets.quiz import PageQuestion
 
@@ -178,3 +181,49 @@ def test_publish_on_the_page_lessons_saves_what_the_command_writes(
     assert "Nothing to record" in " ".join(str(line.value) for line in page.text)
     page.checkbox(key="lessons.publish.notes.ready-0").check().run()
     assert not page.get("download_button"), "with notes it is another publication"
+
+
+def publish(monkeypatch: pytest.MonkeyPatch, models: list[str], view: str) -> zipfile.ZipFile:
+    """Publish one stop of `view` with these models on the page Lessons; return the folder that it saves."""
+    from streamlit.testing.v1 import AppTest
+
+    one = Plan("One", (Stop(view, "Stop"),))
+    saved: list[bytes] = []
+    archive = site.archive
+    drawn = record.record
+    monkeypatch.setattr(record, "record", lambda _, **options: drawn(one, visit=visit, **options))
+    monkeypatch.setattr(site, "archive", lambda *given: saved.append(archive(*given)) or saved[-1])
+    page = AppTest.from_string(
+        "from viz.workspace.lessons import page\npage.page()", default_timeout=600
+    ).run()
+    choice = page.button_group(key="lessons.publish.models.ready-0")
+    assert choice.value == []
+    choice.set_value(models).run()
+    page.button(key="lessons.record.ready-0").click().run()
+    assert not page.exception
+    return zipfile.ZipFile(io.BytesIO(saved[-1]))
+
+
+def test_models_chosen_on_publish_go_into_the_folder_and_are_linked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pack, "pack_apart", lambda name: f"liveModel({name!r}, ``);".encode())
+    folder = publish(monkeypatch, ["gpt-mini", "bert-mini"], "look?model=bert-mini&text=Hi")
+    names = {name.partition("/")[2] for name in folder.namelist()}
+    assert {"live/index.html", "live/models/bert-mini.js", "live/models/gpt-mini.js", "index.html"} <= names
+    (home,) = {name.partition("/")[0] for name in folder.namelist()}
+    assert b'"live": "live/index.html"' in folder.read(f"{home}/index.html")
+    packed = re.search(rb'"([\w+/=]{20,})"', folder.read(f"{home}/parts/stop-1.js"))
+    assert (
+        packed
+        and json.loads(zlib.decompress(base64.b64decode(packed[1])))["own"] == "model=bert-mini&text=Hi"
+    )
+
+
+@pytest.mark.slow
+def test_a_model_packed_in_a_process_of_its_own_is_the_same_file_and_no_larger_than_the_page_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = publish(monkeypatch, [*pack.MODELS], "look?model=gpt-mini&text=Hi")
+    for name in pack.MODELS:
+        data = next(folder.read(one) for one in folder.namelist() if one.endswith(f"live/models/{name}.js"))
+        assert data == pack.pack_apart(name) and len(data) <= pack.most_bytes(name)
+    assert pack.pack_apart("bert-mini") == pack.pack("bert-mini")

@@ -15,6 +15,7 @@ import re
 import shutil
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,11 +71,11 @@ def single_file(recording: Recording) -> bytes | None:
     return page if len(page) <= MOST_IN_ONE else None
 
 
-def archive(recording: Recording, name: str) -> bytes:
-    """Return the folder `name` as a ZIP file; the same lesson gives the same bytes."""
+def archive(recording: Recording, name: str, more: Mapping[str, bytes] | None = None) -> bytes:
+    """Return the folder `name` as a ZIP file, with `more` files by their paths; the same lesson gives the same bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
-        for path, data in folder_files(recording).items():
+        for path, data in (folder_files(recording) | dict(more or {})).items():
             packed.writestr(zipfile.ZipInfo(f"{name}/{path}"), data, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 

@@ -6,7 +6,12 @@ into its high byte, which compresses (Huffman), and its low byte, which does not
 
 from __future__ import annotations
 
+import functools
 import json
+import os
+import subprocess
+import sys
+import threading
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -23,6 +28,7 @@ from core.errors import InputError
 from core.model import Model
 from core.text import Tokenizer
 from viz.export.live.rounding import in_steps, scales_of, second_moments
+from viz.languages import _
 
 MODELS = ("gpt-mini", "bert-mini", "translator-en-es")
 """The models whose families run in the browser."""
@@ -30,6 +36,9 @@ MOST = 12_000_000
 """Bytes of the file of a model at most."""
 UNUSED = ("pooler", "to_next_sentence")
 """Modules whose output no page shows."""
+ROOT = Path(__file__).resolve().parents[3]
+_ONE = threading.Lock()
+_PROGRAM = "import sys, torch; from viz.export.live.pack import pack; torch.set_num_threads(1); sys.stdout.buffer.write(pack(sys.argv[1]))"
 
 
 def pack(name: str) -> bytes:
@@ -46,6 +55,41 @@ def pack(name: str) -> bytes:
         )
     exact = _script(name, _content(name, rounded=False))
     return exact if len(exact) <= MOST else _script(name, _content(name, rounded=True))
+
+
+def most_bytes(name: str) -> int:
+    """Return the bytes that the file of a model has at most, known before it is packed: those of its weights, or `MOST`.
+
+    >>> most_bytes("translator-en-es") == MOST
+    True
+    """
+    return min((shipped_folder() / name / "model.safetensors").stat().st_size, MOST)
+
+
+def pack_apart(name: str) -> bytes:
+    """Return the file of a model, packed in a process of its own, last in line for the processor; the same for everybody, so it is packed once.
+
+    Raises:
+        InputError: that process failed.
+    """
+    with _ONE:
+        return _packed_apart(name)
+
+
+@functools.cache
+def _packed_apart(name: str) -> bytes:
+    one_core = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    command = [sys.executable, "-c", f"import os; os.nice(19); {_PROGRAM}", name]
+    done = subprocess.run(
+        command, capture_output=True, cwd=ROOT, env=os.environ | one_core, stdin=subprocess.DEVNULL
+    )
+    if done.returncode:
+        raise InputError(
+            _("{model} could not be packed for the browser.", model=name),
+            _("A process of its own packs it, which needs some 600 MB of memory."),
+            _("Try again, or save the lesson without this model."),
+        )
+    return done.stdout
 
 
 def _content(name: str, *, rounded: bool) -> bytes:

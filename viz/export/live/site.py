@@ -9,7 +9,7 @@ import hashlib
 import html
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -72,24 +72,27 @@ def write(names: Sequence[str], out: Path) -> dict[str, int]:
     return {path: len(data) for path, data in files.items()}
 
 
-def add_own_sentences(recording: Recording) -> list[str]:
-    """Let the stops of a lesson that show one of these models on Look lead to the page in which it runs, beside the lesson in `FOLDER`; return the models."""
-    names = set[str]()
+def add_own_sentences(recording: Recording, models: Sequence[str] | None = None) -> list[str]:
+    """Let the end of a lesson, and its stops that show one of these models on Look, lead to the page in which it runs, beside the lesson in `FOLDER`; return the models.
+
+    models: those that go beside it; by default those that its stops show.
+    """
+    names = set(models or ())
     for stop in recording.stops:
         view = parse_view(stop["link"])
         if view.entry.slug != pages.HOME:
             continue
         opened = {"model": view.entry.module.Params.model, "text": view.entry.module.Params.text} | view.query
-        if opened["model"] in MODELS:
+        if opened["model"] in (MODELS if models is None else models):
             stop["own"] = urlencode({"model": opened["model"], "text": opened["text"]})
             names.add(opened["model"])
     recording.lesson["live"] = f"{FOLDER}/index.html" if names else ""
     return sorted(names)
 
 
-def folder_files(names: Sequence[str]) -> dict[str, bytes]:
-    """Return the files of the folder by their paths in it."""
-    files = {f"models/{name}.js": pack(name) for name in names}
+def folder_files(names: Sequence[str], packer: Callable[[str], bytes] | None = None) -> dict[str, bytes]:
+    """Return the files of the folder by their paths in it; `packer` makes the file of a model, by default here."""
+    files = {f"models/{name}.js": (packer or pack)(name) for name in names}
     models = [_described(name, len(files[f"models/{name}.js"])) for name in names]
     page = Recording(
         {"title": "Attention of your own sentence"},

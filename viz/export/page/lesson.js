@@ -144,6 +144,8 @@ addEventListener("hashchange", () => { const to = Number(location.hash.slice(1))
 document.title = at("lessontitle").textContent = lesson.title;
 at("about").textContent = lesson.about;
 at("licences").textContent = lesson.licences;
+at("live").hidden = !lesson.live || !lesson.version;
+if (lesson.live) at("live").firstChild.href = lesson.live;
 const wide = matchMedia("(min-width: 1100px)"), fold = document.querySelector("#stops details");
 fold.open = wide.matches;
 wide.addEventListener("change", () => { fold.open = wide.matches; });

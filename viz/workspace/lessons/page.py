@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -12,8 +13,11 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from core.errors import InputError
+from core.serving.scheduler import TURNS
 from viz.course.sheets.kinds import exercise_kinds_of_page
 from viz.export import paper, record, site
+from viz.export.live import pack
+from viz.export.live import site as live
 from viz.labels import SHEET, formulas, literal
 from viz.languages import _, current, mark, ngettext
 from viz.number_text import MEGA, in_minutes, megabytes
@@ -41,9 +45,8 @@ READY = (
 HOW = mark(
     "In a lesson, Page down and Page up (the keys of a presenter's remote) go from stop to stop, on every page and in Present. *Notes* shows what to say, the clock and what comes next, and opens in a second window. With a lecture room open, that window is *Control*, and the room answers the questions."
 )
-PUBLISH = (
-    "The lesson as pages without a server: live pictures and judged questions, from a stick, a website or a learning platform. "
-    "Answers are not on screen before the guess, but they are in the file."
+PUBLISH = mark(
+    "The lesson as pages without a server: live pictures and judged questions, from a stick, a website or a learning platform. Answers are not on screen before the guess, but they are in the file."
 )
 PRINT = mark(
     "Each page opens in any browser, without the network, and prints on A4 or is saved as PDF there. The handout for students holds no answer and no note, and its file holds none; the slides show each answer after its question."
@@ -292,40 +295,66 @@ def _name_missing(missing: tuple[str, ...]) -> None:
 
 def _publish(lesson: Plan, key: str) -> None:
     """Draw the way to the lesson without a server: its stops are recorded first, then the folder and the one file can be saved."""
-    with st.popover("Publish", icon=":material/share:", key=f"lessons.publish.{key}"):
-        st.markdown(PUBLISH)
+    with st.popover(_("Publish"), icon=":material/share:", key=f"lessons.publish.{key}"):
+        st.markdown(_(PUBLISH))
         notes = st.checkbox(
-            "With the notes for the lecturer",
+            _("With the notes for the lecturer"),
             key=f"lessons.publish.notes.{key}",
-            help="Whoever gets the files can read them.",
+            help=_("Whoever gets the files can read them."),
         )
-        if st.button("Record the stops", key=f"lessons.record.{key}", type="primary"):
+        models = st.pills(
+            _("Models for the student's own sentence"),
+            pack.MODELS,
+            selection_mode="multi",
+            format_func=_model_with_size,
+            key=f"lessons.publish.models.{key}",
+            help=_(
+                "They go into the folder and run in the browser; the lesson leads to them. Packing takes some seconds, of the translator a minute or more."
+            ),
+        )
+        if st.button(_("Record the stops"), key=f"lessons.record.{key}", type="primary"):
             made = _recorded(lesson, notes=notes)
-            name = _file_name(lesson.title)
-            st.session_state[_PUBLISHED] = (
-                lesson,
-                notes,
-                made.missing,
-                (site.archive(made, name), site.single_file(made)),
-            )
+            with errors.guard():
+                files = _published_files(made, _file_name(lesson.title), models)
+                st.session_state[_PUBLISHED] = (lesson, notes, models, made.missing, files)
         known = st.session_state.get(_PUBLISHED)
-        if known and known[:2] == (lesson, notes):
-            folder, single = known[3]
-            _save_published(_file_name(lesson.title), known[2], folder, single, key)
+        if known and known[:3] == (lesson, notes, models):
+            folder, single = known[4]
+            _save_published(_file_name(lesson.title), known[3], folder, single, key)
         _workshop_link(lesson, key)
+
+
+def _model_with_size(name: str) -> str:
+    return _("{model}, at most {size}", model=name, size=megabytes(pack.most_bytes(name), 1, MEGA))
+
+
+def _published_files(made: record.Recording, name: str, models: Sequence[str]) -> tuple[bytes, bytes | None]:
+    """Return the folder with these models in it, as a ZIP file, and the one file, while a bar tells how far it is."""
+    files = dict[str, bytes]()
+    if models:
+        with st.empty():
+            bar = st.progress(0.0, _("Packing the models"))
+            for done, model in enumerate(models):
+                bar.progress(done / len(models), _("Packing {model}", model=model))
+                with TURNS.give_up():
+                    pack.pack_apart(model)
+            page = live.folder_files(live.add_own_sentences(made, models), pack.pack_apart)
+            files = {f"{live.FOLDER}/{path}": data for path, data in page.items()}
+            st.empty()
+    return site.archive(made, name, files), site.single_file(made)
 
 
 def _save_published(
     name: str, missing: tuple[str, ...], folder: bytes, single: bytes | None, key: str
 ) -> None:
     """Draw the buttons that save the published lesson, and name the stops without a picture."""
-    saved = [("Save the folder", folder, f"{name}.zip", "application/zip")]
+    saved = [(_("Save the folder"), folder, f"{name}.zip", "application/zip")]
     if single is not None:
-        saved.append(("Save as one file", single, f"{name}.html", "text/html"))
+        saved.append((_("Save as one file"), single, f"{name}.html", "text/html"))
     for label, data, file, mime in saved:
         _save(f"lessons.save.{file.rpartition('.')[2]}.{key}", label, data, file, mime)
     if single is None:
-        st.markdown(f"One file would have more than {megabytes(site.MOST_IN_ONE, 0, MEGA)}.")
+        st.markdown(_("One file would have more than {size}.", size=megabytes(site.MOST_IN_ONE, 0, MEGA)))
     _name_missing(missing)
 
 
