@@ -16,7 +16,7 @@ from viz import theme
 from viz.charts import marks
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
-from viz.labels import shorten, visible
+from viz.labels import percent, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ACROSS, HIGH = 7, 34
@@ -90,7 +90,7 @@ def decisions(
         rows.append((chance, row, "right" if (chance >= cut) == true else "wrong", shorten(text, 120)))
     table = pd.DataFrame(rows, columns=[score, "row", "kind", "pair"])
     return marks.scatter(
-        table.assign(P=[f"{chance:.1%}" for chance in table[score]]),
+        table.assign(P=[percent(chance, 2) for chance in table[score]]),
         score,
         "row",
         kind="kind",

@@ -11,6 +11,7 @@ from viz.course.exhibit import Folds
 from viz.course.transformer.complexity import charts, maths
 from viz.course.transformer.complexity.maths import Data, times
 from viz.course.transformer.complexity.params import Params
+from viz.labels import percent
 from viz.number_text import with_unit
 from viz.widgets import exhibit_parts, page_parts
 
@@ -160,7 +161,7 @@ def path(params: Params, data: Data) -> Folds:
             )
     arrives = SHARE_KEPT ** np.array([r.path, data.attention.path])
     page_parts.summary(
-        f"n = {params.n:,}: {r.path:,} steps against {data.attention.path}. If each step kept {SHARE_KEPT:.0%} of a "
+        f"n = {params.n:,}: {r.path:,} steps against {data.attention.path}. If each step kept {percent(SHARE_KEPT)} of a "
         f"signal, {arrives[0]:.2g} of it would arrive."
         if told
         else "The picture shows n = 4."
