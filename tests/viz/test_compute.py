@@ -111,3 +111,15 @@ def test_words_of_ours_are_computed_and_kept_in_each_language() -> None:
             engine_client.submit("test.refused", refused, 1)
     english = engine_client.submit(*engine_client.per_language("test.words", lambda: _("Course")), 1)
     assert english == "Course" != spanish == "Curso"
+
+
+def test_a_refused_computation_is_made_once_in_english():
+    made = []
+
+    def compute() -> None:
+        made.append(1)
+        raise InputError("Nothing is here.", "", "")
+
+    with pytest.raises(InputError):
+        engine_client.submit("refused once", compute, 1)
+    assert made == [1]

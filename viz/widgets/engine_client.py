@@ -11,7 +11,7 @@ import streamlit as st
 import core.serving.engine
 from core.errors import InputError
 from core.serving.engine import Listing, RunRequest
-from viz.languages import _, current, using
+from viz.languages import ENGLISH, _, current, using
 from viz.platform.run_context import session as session
 from viz.platform.run_context import visited as visited
 
@@ -79,6 +79,8 @@ def per_language(key: Hashable, fn: Callable[[], T]) -> tuple[Hashable, Callable
 
 def _with_errors_in(code: str, fn: Callable[[], T]) -> Callable[[], T]:
     """Return a function like `fn` whose errors are in a language; its value, which all languages share, is made in English."""
+    if code == ENGLISH.code:
+        return fn
 
     def computed() -> T:
         try:
