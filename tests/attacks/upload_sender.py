@@ -100,7 +100,8 @@ def refused(answer: tuple[int, dict[str, str]], *words: str) -> None:
     status, told = answer
     assert status >= 400 and set(told) == {"wrong", "rule", "remedy"}, answer
     assert all(part.rstrip()[-1] in ".?" for part in told.values()), told
-    assert all(word in " ".join(told.values()) for word in words), f"{words} not in {told}"
+    sentences = " ".join(told.values()).casefold()
+    assert all(word.casefold() in sentences for word in words), f"{words} not in {told}"
     assert "/tmp" not in str(told) and "atlas-upload" not in str(told)
 
 
