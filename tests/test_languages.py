@@ -30,7 +30,7 @@ BARE = {
     "viz/__init__.py": 1,
     "viz/charts": 4,
     "viz/classroom": 9,
-    "viz/course": 2871,
+    "viz/course": 2869,
     "viz/export": 41,
     "viz/instruments": 6,
     "viz/sources.py": 3,

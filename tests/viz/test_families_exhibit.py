@@ -7,6 +7,7 @@ import pytest
 
 import core
 from core.analysis.residual.ripple import reach
+from viz.course.exhibit import fill_in
 from viz.course.gpt.families import exhibit
 from viz.course.gpt.families.data import BERT, BOTH, GPT, Data, read
 from viz.course.gpt.families.exhibit import (
@@ -61,10 +62,8 @@ def test_who_moves_whom_is_what_the_masks_allow(data: Data) -> None:
     run = core.open_model(BOTH).run(data.text)
     np.testing.assert_array_equal(view.arrays["both"], np.concatenate([reach(run, "source"), reach(run)], 1))
     names: dict = {}
-    exec(view.code, names)
-    np.testing.assert_array_equal(
-        names["found"][:, -1].T > 0, measured_influence(Params(), data).pattern("gpt")
-    )
+    exec(fill_in(exhibit.EXHIBIT.text.steps[2].code, view.code, Params(), data), names)
+    np.testing.assert_array_equal(names["found"], measured_influence(Params(), data).pattern("both"))
 
 
 def test_two_chains_hear_one_side_each(data: Data, word) -> None:

@@ -275,6 +275,18 @@ def _start(name: str, slug: str) -> None:
     training_jobs.start(name, state.read(f"{slug}seed", 0, state.whole_number(0, SEEDS - 1)))
 
 
+def reports(used: Using) -> str:
+    """Return the Python expression for the reports of the model that is used; one's own is trained again.
+
+    >>> print(reports(Using(TUNINGS["tags-full"], "recorded", "recorded: tags-full")))
+    tuning.RecordedRun.read('tags-full').reports
+    """
+    name = used.tuning.name
+    if used.whose == "recorded":
+        return f"tuning.RecordedRun.read({name!r}).reports"
+    return f"(report for report, weights in tuning.training(tuning.TUNINGS[{name!r}], {used.seed}))"
+
+
 def opening(used: Using) -> str:
     """Return the lines of Python that open the model that is used, as `model`; one's own is trained again.
 

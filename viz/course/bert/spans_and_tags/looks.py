@@ -130,7 +130,7 @@ def trained(params: Params, models: Models) -> Folds:
             [{kind: getattr(one, kind) for kind in kinds} for one in reports] or [{"step": "nothing yet"}]
         ),
         {kind: [getattr(one, kind) for one in reports] for kind in ("step", "right", "loss")},
-        {"name": name, "seed": used.seed},
+        {"name": name, "seed": used.seed, "reports": tuning_live.reports(used)},
         look={"job": job, "checked": tuning.CHECKED},
     )
 

@@ -39,6 +39,8 @@ SENTENCES: list[str] = text_data(__file__)["sentences"]
 NAMES = {"bert": "BERT", "gpt": "GPT", "both": "Translator's decoder"}
 CHANGES = ("none", "only its own", "its own and all after", "its own and all before", "all")
 STILL = "not changed at all"
+SIDES = {BERT: ["target"], GPT: ["target"], BOTH: ["source", "target"]}
+"""The sides of each model whose inputs are changed."""
 WORD = "families.word"
 
 
@@ -74,14 +76,6 @@ def word_pills(data: Data) -> None:
     """Draw the words to choose from."""
     names = distinct(data.words)
     controls.pills("Word", range(len(names)), WORD, len(names) // 2, lambda i: names[i], quiet=True)
-
-
-def code(data: Data, last: str, measured: bool = True) -> str:
-    """Return the lines of Python that make the numbers of a step; the `last` line prints them."""
-    lines = f"import core\n\nmodel = core.open_model({GPT!r})  # or {BERT!r}, {BOTH!r}\nrun = model.run({data.text!r})\n"
-    if measured:
-        lines += "from viz.course.gpt.families.influence import influence\n\nfound = influence(model, run.side.text)  # (input, layer + 1, position)\n"
-    return lines + last
 
 
 def show_map(
@@ -151,7 +145,7 @@ def masks(p: Params, data: Data) -> View:
         f"the decoder of the translator {counts['both']} of {data.both.allowed.size}.",
         preview=f"BERT puts [CLS] and [SEP] around the sentence: {b} tokens, and each attends to all of them.",
         arrays={name: getattr(data, name).allowed for name in NAMES},
-        code=code(data, "print(run.attention().allowed[0, 0].astype(int))", measured=False),
+        code={"kinds": {BERT: ["self"], GPT: ["causal"], BOTH: ["cross", "causal"]}},
         equations={"masked.mask": {}, "masked.matrix": {}},
     )
 
@@ -204,7 +198,7 @@ def ripple(p: Params, data: Data) -> View:
         summary=f"Outputs that change: {', '.join(f'{NAMES[each]} {count}' for each, count in counts.items())}, when “{name}” is changed.",
         preview=f"BERT: {counts['bert']} outputs change when “{name}” is changed.",
         arrays=changes,
-        code=code(data, f"print(found[{list(own)}].max(0).round(3))  # (layer + 1, position)"),
+        code={"model": GPT, "word": list(own)},
         equations={"masked.mask": {}},
         latex=(r"r_{l,i} = \frac{\lVert x'_{l,i} - x_{l,i} \rVert}{\lVert x_{l,i} \rVert}",),
     )
@@ -286,7 +280,7 @@ def who_moves_whom(p: Params, data: Data) -> View:
         summary=f"{counts} The filled cells are{'' if agree else ' not'} the same as those that one layer leaves unmasked.",
         preview=counts,
         arrays=patterns,
-        code=code(data, "print((found[:, -1].T > 0).astype(int))  # (output, input)"),
+        code={"sides": SIDES},
         equations={"masked.mask": {}},
         latex=(r"\text{filled where}\quad \frac{\partial\, y_i}{\partial\, x_j} \neq 0",),
     )
@@ -349,8 +343,7 @@ def chains(p: Params, data: Data) -> View:
         arrays=lambda: {
             f"chain_{i}": values for i, values in enumerate(measured_influence(p, data).chains.values())
         },
-        code="from viz.course.gpt.families.two_chains import influence\n\n"
-        f"for name, moved in influence({n}, draw={p.draw}).items():\n    print(name)\n    print((moved > 0).astype(int))",
+        code={"n": n},
         equations={"bahdanau.annotation": {}},
     )
 
@@ -433,7 +426,12 @@ def table(p: Params, data: Data) -> View:
         summary="Counted by changing each input of this sentence.",
         preview="The counts are shown after your guess.",
         arrays=counts,
-        code=code(data, "print((found[:, -1].T > 0).sum(1))  # inputs that move each output"),
+        code={
+            "sides": SIDES,
+            "outputs": {BERT: data.bert.pieces[word][0], GPT: data.gpt.pieces[word][0], BOTH: 0},
+            "n": len(data.words),
+            "word": word,
+        },
         equations={"masked.mask": {}, "bahdanau.annotation": {}},
     )
 

@@ -12,20 +12,21 @@ from viz.course.exhibit import Folds
 from viz.course.look_up.charts.exponentials import exponentials
 from viz.course.look_up.scaling import maths
 from viz.course.look_up.scaling.params import Params
-from viz.course.look_up.scaling.steps import SLUG, arrays, picture
+from viz.course.look_up.scaling.steps import SLUG, picture
 from viz.languages import _, mark
 from viz.number_text import number, or_scientific, row_of_numbers
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
 
 NOT_A_NUMBER = mark("not a number")
+WAYS = (mark("plain"), mark("largest subtracted"))
 
 
 def overflow(params: Params, data: maths.Sample) -> Folds:
     """Draw three scores through exp in float32, plain or with the largest subtracted."""
     score = state.read(SLUG + "asked_score", params.score, state.whole_number(0, 200))
     scores = three(score)
-    plain, safe = (maths.in_float32(scores, safe=way) for way in (False, True))
+    plain, safe = in_both_ways(scores)
     first = [number(float(found.weights[0])) for found in (plain, safe)]
     told = exhibit_parts.predict(
         f"{SLUG}overflow",
@@ -68,9 +69,12 @@ def overflow(params: Params, data: maths.Sample) -> Folds:
     )
     return Folds(
         lambda: _exponentials(params),
-        lambda: arrays(params),
-        "from viz.course.look_up.scaling.maths import in_float32\n\n"
-        f"print(in_float32({three(params.score)}, safe=False).weights, in_float32({three(params.score)}, safe=True).weights)",
+        {
+            f"{name}: {way}": getattr(run, name)
+            for way, run in zip(WAYS, in_both_ways(three(params.score)), strict=True)
+            for name in ("inputs", "exponentials", "weights")
+        },
+        {"scores": list(three(params.score))},
         told,
         {"softmax.safe": {"m": str(params.score)}},
         (
@@ -110,6 +114,11 @@ def _summed(scores: tuple[float, ...], result: maths.Softmax, *, safe: bool) -> 
     )
 
 
+def in_both_ways(scores: tuple[float, ...]) -> tuple[maths.Softmax, maths.Softmax]:
+    """Return the softmax of scores as written, and with the largest subtracted first."""
+    return maths.in_float32(scores, safe=False), maths.in_float32(scores, safe=True)
+
+
 def three(largest: float) -> tuple[float, float, float]:
     """Return the scores of the last step: the largest, one below it, and 0."""
     return float(largest), float(largest - 1), 0.0
@@ -117,12 +126,11 @@ def three(largest: float) -> tuple[float, float, float]:
 
 def _exponentials(params: Params) -> pd.DataFrame:
     rows = []
-    for safe in (False, True):
-        found = maths.in_float32(three(params.score), safe=safe)
+    for way, found in zip(WAYS, in_both_ways(three(params.score)), strict=True):
         for s, e, w in zip(found.inputs, found.exponentials, found.weights, strict=True):
             rows.append(
                 {
-                    "": mark("largest subtracted") if safe else mark("plain"),
+                    "": way,
                     mark("into exp"): number(float(s), 0),
                     "eˢ": f"{float(e):.3g}",
                     mark("weight"): number(float(w)),

@@ -135,5 +135,5 @@ def code(params: Params) -> str:
         f"found = self_attention.attend(x, *weights, itself={params.itself})\n"
         "q, k, v = (torch.from_numpy(part)[None] for part in (found.q, found.k, found.v))\n"
         "theirs = F.scaled_dot_product_attention(q, k, v, attn_mask=torch.from_numpy(found.allowed)[None])[0].numpy()\n"
-        "print(found.z, abs(found.z - theirs).max())"
+        "print(found.q, found.k, found.v)\nprint(found.scores, found.weights)\nprint(found.z, abs(found.z - theirs).max())"
     )

@@ -227,7 +227,7 @@ def _folds(
             "wave": data.wave,
             "letters": np.array(data.letters),
         },
-        code,
+        {**code, "step": data.step},
         revealed,
         {"attention.softmax": {"a_ij": f"{weights[row, most]:.3f}"}, "attention.context": {}},
         (

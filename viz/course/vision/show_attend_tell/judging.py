@@ -96,6 +96,5 @@ def printed(params: Params, _: object) -> Folds:
     return Folds(
         lambda: pd.DataFrame(rows, columns=["printed under", "caption"]),
         {"captions": np.array([line for _, line in rows]), "group": np.array([name for name, _ in rows])},
-        {"number": params.judge},
-        known,
+        revealed=known,
     )

@@ -441,11 +441,11 @@ def _equations(params: Params, one: copies.Copy) -> None:
 def code(params: Params) -> str:
     """Return lines of Python that compute the numbers of the page."""
     return (
-        f"import core\n\nmodel = core.open_model('copy-{params.cell}')\nrun = model.run({params.letters!r})\n"
-        "print(run.target_text)\n"
+        "import core\nfrom viz.course.why.bottleneck.reach import reach\n\n"
+        f"word, model = {params.letters!r}, core.open_model('copy-{params.cell}')\nrun = model.run(word)\n"
+        "print(run.target_text, sum(a == b for a, b in zip(run.target_text, word)), 'of', len(word))\n"
         "h = run.trace['encoder.layer.0.hidden']  # (letter, d)\n"
         "c = run.trace['decoder.start.context']  # (d,)\n"
-        "print(c[:4].round(4))\n\n"
-        "from viz.course.why.bottleneck.reach import reach\n"
-        f"slopes = reach(model, [{params.letters!r}]).context_slopes[0]  # |d c / d x_i|"
+        "print(c[:4].round(4))\n"
+        "slopes = reach(model, [word]).context_slopes[0]  # |d c / d x_i|\nprint(slopes)"
     )
