@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from drawn_layers import all_rows, drawn_rows, layer
 
-from viz import number_text, theme
+from viz import languages, number_text, theme
 from viz.charts import marks
 from viz.labels import percent
+from viz.widgets import page_parts
+from viz.workspace.find.charts import thumbnail
 
 
 def test_covered_numbers_are_not_in_the_chart() -> None:
@@ -144,3 +147,27 @@ def test_stacked_bars_have_their_sum_at_the_end() -> None:
         totals = [row["label"] for layer in chart["layer"] for row in layer.get("data", {}).get("values", [])]
         assert totals == (["?", "?"] if covered else ["4.50", "0.75"]) and "yOffset" not in chart["encoding"]
         assert chart["encoding"]["x"]["scale"]["domain"] == ([0, 1] if covered else [0, 4.5])
+
+
+def test_charts_write_numbers_as_the_language_does() -> None:
+    values, look = pd.Series({"parameters": 12345.5}), page_parts._Look()
+
+    def drawn() -> tuple[Any, Any, str, Any]:
+        bars, weights = marks.bars(values), thumbnail(np.eye(2), ["a", "b"], ["a", "b"])
+        vega, plotly = page_parts._tree(bars, look), page_parts._tree(weights, look).to_dict()
+        share = plotly["data"][0]["hovertemplate"].partition("{text}: ")[2].partition("<")[0]
+        label = bars.to_dict()["data"]["values"][0]["label"]
+        return vega["config"].get("locale"), plotly["layout"].get("separators"), label, share
+
+    english = drawn()
+    with languages.using("es"):
+        locale, *spanish = drawn()
+    assert locale["number"] == {
+        "decimal": ".",
+        "thousands": "\u202f",
+        "percent": "\u202f%",
+        "grouping": [3],
+        "currency": ["$", ""],
+    }
+    assert spanish == [".\u202f", "12\u202f345.5", "%{customdata:.0f}\u202f%"]
+    assert english == (None, None, "12,345.5", "%{z:.0%}") == drawn()

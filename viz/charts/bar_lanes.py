@@ -14,6 +14,7 @@ from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, shorten, visible
+from viz.languages import write_number
 from viz.number_text import signed
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -103,7 +104,7 @@ def bar_lanes(
                     "y": strip.position(min(max(0.0, ends[0]), ends[1])),
                     "y2": strip.position(value),
                     "shade": 1.0 if lane.marked is None or place in lane.marked else 0.5,
-                    "value": f"{value:,.{lane.places}f}",
+                    "value": write_number(f"{value:,.{lane.places}f}"),
                     "name": visible(labels[place]) if place < len(labels) else f"number {place + 1}",
                 }
             )

@@ -22,6 +22,7 @@ from viz.charts.curves import spread_labels
 from viz.charts.parts import keys, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import percent, phrase
+from viz.languages import write_number
 from viz.number_text import true_minus
 
 COVER = "?"
@@ -851,7 +852,7 @@ def _labels(values: pd.Series | pd.DataFrame, labels: Labels) -> list[str]:
     """Return a label for each value, row by row."""
     numbers = values.to_numpy().ravel().tolist()
     if isinstance(labels, str):
-        return [true_minus(labels.format(each)) for each in numbers]
+        return [write_number(true_minus(labels.format(each))) for each in numbers]
     return [labels(each) for each in numbers] if callable(labels) else list(labels)
 
 

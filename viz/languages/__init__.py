@@ -54,6 +54,14 @@ class Language:
         return english.translate(self._marks)
 
     @functools.cached_property
+    def of_charts(self) -> dict[str, Any]:
+        """Return the marks as charts of Vega-Lite and Plotly take them (d3-format); nothing where they are those of English."""
+        if self is ENGLISH:
+            return {}
+        marks = {"decimal": self.decimal, "thousands": self.group, "percent": self.percent}
+        return marks | {"grouping": [3], "currency": ["$", ""]}
+
+    @functools.cached_property
     def _marks(self) -> dict[int, str]:
         return str.maketrans({".": self.decimal, ",": self.group, "%": self.percent})
 

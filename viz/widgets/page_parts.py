@@ -23,7 +23,7 @@ from core.serving.engine import default
 from viz import theme
 from viz.instruments.kit import origin, picture_listener
 from viz.labels import SHEET, formulas, has_index, literal
-from viz.languages import ENGLISH, _, mark, using
+from viz.languages import ENGLISH, _, current, mark, using
 from viz.memo import remembered
 from viz.number_text import trimmed
 from viz.platform import run_context, static_files
@@ -137,6 +137,8 @@ def _in_plotly(figure: go.Figure, look: _Look) -> _PlotlyTree:
     tree = drawn.to_dict()
     if look.height:
         tree["layout"]["height"] = look.height
+    if marks := current().of_charts:
+        tree["layout"]["separators"] = marks["decimal"] + marks["thousands"]
     tree = _dressed(tree, look)
     if look.presenting and (tree["layout"].get("height") or 0) > present_layout.MAX_HEIGHT:
         tree["layout"]["height"] = present_layout.MAX_HEIGHT
@@ -147,6 +149,8 @@ def _in_vega(figure: alt.TopLevelMixin, look: _Look) -> dict[str, Any]:
     figure = figure.properties(height=look.height) if look.height else figure
     tree = figure.to_dict(validate=schemapi.DEBUG_MODE)
     tree["config"] = theme.altair_config() | tree.get("config", {})
+    if marks := current().of_charts:
+        tree["config"]["locale"] = {"number": marks}
     tree = chart_table.attach_table(_dressed(tree, look))
     tree["datasets"] = {name: _as_sent(rows) for name, rows in tree["datasets"].items()}
     return tree

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from viz import number_text, theme
 from viz.charts.parts.figures import draw_once
 from viz.labels import percent, plotly_label
-from viz.languages import _
+from viz.languages import _, write_number
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SIGNS = (
@@ -181,6 +181,9 @@ def thumbnail(
         else np.where(allowed, weights, np.nan).astype(np.float32)
     )
     scale = [[i / (len(theme.SEQUENTIAL) - 1), colour] for i, colour in enumerate(theme.SEQUENTIAL)]
+    in_percent, percent = None, "%{z:.0%}"
+    if (sign := write_number("%")) != "%":  # Plotly writes a sign of per cent of its own
+        in_percent, percent = 100 * shown, f"%{{customdata:.0f}}{sign}"
     heat = go.Heatmap(
         z=shown,
         zmin=0,
@@ -189,7 +192,8 @@ def thumbnail(
         showscale=False,
         hoverongaps=False,
         text=[[_("{query} attends to {key}", query=row, key=column) for column in columns] for row in rows],
-        hovertemplate="%{text}: %{z:.0%}<extra></extra>",
+        hovertemplate="%{text}: " + percent + "<extra></extra>",
+        customdata=in_percent,
     )
     bare = {"visible": False, "fixedrange": True, "constrain": "domain"}
     layout = {  # at once: Plotly looks up each name of a later change
