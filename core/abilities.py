@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.models import Family
+from core.wording import mark
 
 Model = Any  # core.model asks this table, so it stands above it
 ASKABLE = ("logits", "classes", "tags", "answer", "score")
 """Outputs that one can ask about, in their order of rank: a question about a model is about the first of these that it has."""
 OUTPUTS = (*ASKABLE, "embedding")
-HEADLESS = (
+HEADLESS = mark(
     "it has no output layer: only the layers below it, which make the vector of each token, are in its file."
 )
 
@@ -39,45 +40,48 @@ def _layered(family: Family) -> bool:
 
 def _no_layers(model: Model) -> str:
     if not model.spec.kinds_of(model.config):
-        return "it has no attention that could be looked at."
+        return mark("it has no attention that could be looked at.")
     if model.spec.sentences:
-        return "it has one weighting of words and one of sentences, and no heads in layers."
-    return "it has one alignment, from each word that it writes to the source, and no heads in layers."
+        return mark("it has one weighting of words and one of sentences, and no heads in layers.")
+    return mark("it has one alignment, from each word that it writes to the source, and no heads in layers.")
 
 
 def _no_words(model: Model) -> str:
     if "patches" in model.outputs:
-        return (
+        return mark(
             "it fills in hidden patches: it outputs no word and no class for which a part of it could matter."
         )
     if "classes" in model.outputs:
-        return "it outputs one class of the whole input, and no word at any position."
-    for name, what in (
-        ("tags", "a tag for each word"),
-        ("answer", "where an answer begins and ends"),
-        ("score", "one score of its text"),
-        ("embedding", "one vector of its text"),
+        return mark("it outputs one class of the whole input, and no word at any position.")
+    for name, lack in (
+        ("tags", mark("it outputs a tag for each word, and no word at any position.")),
+        ("answer", mark("it outputs where an answer begins and ends, and no word at any position.")),
+        ("score", mark("it outputs one score of its text, and no word at any position.")),
+        ("embedding", mark("it outputs one vector of its text, and no word at any position.")),
     ):
         if name in model.outputs:
-            return f"it outputs {what}, and no word at any position."
+            return lack
     return HEADLESS
 
 
 def _no_text(model: Model) -> str:
     if model.spec.reads and not model.can("score_words"):
-        return "it reads a picture: this page follows the words of a text."
+        return mark("it reads a picture: this page follows the words of a text.")
     return _no_words(model)
 
 
 def _no_writing(model: Model) -> str:
     if model.spec.reads and not model.spec.has_source:
-        return "it reads a picture; there is no text that it could continue."
+        return mark("it reads a picture; there is no text that it could continue.")
     if model.spec.sentences:
-        return "it reads a whole text and outputs its class; it cannot continue it word by word."
+        return mark("it reads a whole text and outputs its class; it cannot continue it word by word.")
     if model.spec.writes:
         return _no_words(model)
-    fills = " and fills blanks" if model.can("fill_blanks") else ""
-    return f"it reads a whole text at once, forwards and backwards{fills}; it cannot go on word by word."
+    if model.can("fill_blanks"):
+        return mark(
+            "it reads a whole text at once, forwards and backwards and fills blanks; it cannot go on word by word."
+        )
+    return mark("it reads a whole text at once, forwards and backwards; it cannot go on word by word.")
 
 
 ABILITIES: Mapping[str, Ability] = {
@@ -88,14 +92,14 @@ ABILITIES: Mapping[str, Ability] = {
         lambda model: any(kind.layered for kind in model.spec.kinds_of(model.config)), _no_layers, _layered
     ),
     "score_words": Ability(_outputs("logits"), _no_words),
-    "score_classes": Ability(_outputs("classes"), lambda _: "it outputs no class."),
-    "tag_words": Ability(_outputs("tags"), lambda _: "it outputs no tags."),
-    "find_answers": Ability(_outputs("answer"), lambda _: "it does not mark an answer in its text."),
-    "embed_texts": Ability(_outputs("embedding"), lambda _: "it does not make one vector of a text."),
-    "score_texts": Ability(_outputs("score"), lambda _: "it outputs no score of a text."),
+    "score_classes": Ability(_outputs("classes"), lambda _: mark("it outputs no class.")),
+    "tag_words": Ability(_outputs("tags"), lambda _: mark("it outputs no tags.")),
+    "find_answers": Ability(_outputs("answer"), lambda _: mark("it does not mark an answer in its text.")),
+    "embed_texts": Ability(_outputs("embedding"), lambda _: mark("it does not make one vector of a text.")),
+    "score_texts": Ability(_outputs("score"), lambda _: mark("it outputs no score of a text.")),
     "read_pairs": Ability(
         lambda model: model.head is not None or (model.spec.framed and model.config.n_segments > 1),
-        lambda _: "it reads one text.",
+        lambda _: mark("it reads one text."),
     ),
     "answer": Ability(lambda model: any(name in model.outputs for name in ASKABLE), _no_words),
     "answer_texts": Ability(
@@ -103,17 +107,17 @@ ABILITIES: Mapping[str, Ability] = {
     ),
     "fill_blanks": Ability(
         lambda model: model.spec.framed and model.can("score_words") and model.tokenizer.mask is not None,
-        lambda _: "it has no token for a blank, or no output for the word in it.",
+        lambda _: mark("it has no token for a blank, or no output for the word in it."),
         lambda family: family.framed,
     ),
     "read_text": Ability(
         lambda model: not model.spec.reads,
-        lambda _: "it reads a picture or a sound, and no text.",
+        lambda _: mark("it reads a picture or a sound, and no text."),
         lambda family: not family.reads,
     ),
     "choose_experts": Ability(
         lambda model: getattr(model.config, "n_experts", 0) > 0,
-        lambda _: "its layers have one feed-forward network each.",
+        lambda _: mark("its layers have one feed-forward network each."),
     ),
     "write": Ability(
         lambda model: model.spec.writes and model.can("score_words"),

@@ -18,6 +18,10 @@ language: Callable[..., str] = in_english
 """The function that words a message for whoever reads it: an app in several languages puts its own here."""
 
 
+class Marked(str):
+    """A message, marked for the catalogues; as a value of another message it is worded with it."""
+
+
 class InputError(ValueError):
     """Something that was given cannot be used. The text has three parts; of one that is too long the middle is left out.
 
@@ -49,8 +53,17 @@ class InputError(ValueError):
     def remedy(self) -> str:
         return self._worded(2)
 
+    @property
+    def text(self) -> str:
+        """Return the three parts, worded for whoever reads them."""
+        return " ".join((self.wrong, self.rule, self.remedy))
+
     def _worded(self, part: int) -> str:
-        return _shortened(language(self.messages[part], **self.values))
+        values = {
+            name: language(value) if isinstance(value, Marked) else value
+            for name, value in self.values.items()
+        }
+        return _shortened(language(self.messages[part], **values))
 
     def __reduce__(self) -> Any:
         return _rebuild, (type(self), self.messages, self.values)

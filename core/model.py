@@ -26,6 +26,7 @@ from core.run.token_sequence import tensors, values
 from core.text import Encoded, Reader, Tokenizer
 from core.text.sentences import sentence_numbers
 from core.trace import Edit, Recorder, Trace, matches, ready
+from core.wording import mark
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -91,9 +92,11 @@ class Model:
         Raises InputError for a model without any output.
         """
         if not self.outputs:
-            rule = "Only its layers are in its file; attention and vectors of tokens can be read."
             raise InputError(
-                f"{self.name} has no output.", rule, "Choose a model that has one, or look at its attention."
+                "{name} has no output.",
+                "Only its layers are in its file; attention and vectors of tokens can be read.",
+                "Choose a model that has one, or look at its attention.",
+                name=self.name,
             )
         return next((name for name in OUTPUTS if name in self.outputs), next(iter(self.outputs)))
 
@@ -213,15 +216,17 @@ class Model:
         if not texts:
             raise InputError("There is no text.", "A run needs at least one.", "Give a list of texts.")
         if any(isinstance(each, str) for each in (texts, pairs, targets)):
-            rule = "run reads one text, run_many a list of texts."
             raise InputError(
-                "One text is given in place of a list.", rule, "Write run(text), or run_many([text])."
+                "One text is given in place of a list.",
+                "run reads one text, run_many a list of texts.",
+                "Write run(text), or run_many([text]).",
             )
         if not all(isinstance(text, str) for text in texts):
-            wrong = f"A text is given as {next(type(text).__name__ for text in texts if not isinstance(text, str))}."
-            rule = "run reads one text, run_many a list of texts; the tokenizer makes the ids."
             raise InputError(
-                wrong, rule, "Give run_many(texts) for several texts, model.tokenizer.decode(ids) for ids."
+                "A text is given as {kind}.",
+                "run reads one text, run_many a list of texts; the tokenizer makes the ids.",
+                "Give run_many(texts) for several texts, model.tokenizer.decode(ids) for ids.",
+                kind=next(type(text).__name__ for text in texts if not isinstance(text, str)),
             )
         edits = ready(self, edits)
         targets, pairs = list(targets or [None] * len(texts)), list(pairs or [None] * len(texts))
@@ -231,8 +236,12 @@ class Model:
         alone = len(sides) == 1 and not edits and grad is None
         goes_on = reads_on and alone and self.spec.writes and not self.spec.has_source
         if goes_on and device != CPU:
-            wrong = f"A run on {device} is asked to be read on."
-            raise InputError(wrong, "Keys and values stay on the cpu.", "Leave out device, or reads_on.")
+            raise InputError(
+                "A run on {device} is asked to be read on.",
+                "Keys and values stay on the cpu.",
+                "Leave out device, or reads_on.",
+                device=device,
+            )
         cache = self.network.new_cache() if goes_on else None
         hidden, early, trace, grads = self._forward(batch, patterns, edits, grad, sides, cache, device)
         runs: list[Run] = []
@@ -257,17 +266,21 @@ class Model:
             self._check_pairs()
         if not self.spec.has_source:
             if any(target is not None for target in targets):
-                reads = "It reads a text, or two." if self.spec.framed else "It reads a text."
-                reads = "It continues the text itself." if self.spec.writes else reads
-                raise InputError(f"{self.name} has one stack and no target.", reads, "Leave target out.")
+                reads = mark("It reads a text, or two.") if self.spec.framed else mark("It reads a text.")
+                reads = mark("It continues the text itself.") if self.spec.writes else reads
+                raise InputError(
+                    "{name} has one stack and no target.", reads, "Leave target out.", name=self.name
+                )
             reads_one = self._framed_sequence if self.spec.framed else self._sequence
             read = [reads_one(text, pair, special=special) for text, pair in zip(texts, pairs, strict=True)]
             return self._padded(read), None, [None] * len(texts)
         for text, target in zip(texts, targets, strict=True):
             if not text.strip():
-                wrong = "There is a target but no source." if target else "The text is empty."
                 raise InputError(
-                    wrong, f"{self.name} reads one text and writes another.", "Type a text to read."
+                    "There is a target but no source." if target else "The text is empty.",
+                    "{name} reads one text and writes another.",
+                    "Type a text to read.",
+                    name=self.name,
                 )
         read = [self._sequence(text, pair, special=special) for text, pair in zip(texts, pairs, strict=True)]
         sources = self._padded(read)
@@ -286,8 +299,12 @@ class Model:
     def _repeated_source(self, source: TokenSequence, target: str | None) -> TokenSequence:
         """Return the decoder's input in a fine-tuned encoder-decoder: START, then the source without its last token. Raises InputError if a target is given, since it writes nothing."""
         if target is not None:
-            rule = "Its decoder reads the source once more, and its head reads what that makes of it."
-            raise InputError(f"{self.name} does not write, so it reads no target.", rule, "Leave target out.")
+            raise InputError(
+                "{name} does not write, so it reads no target.",
+                "Its decoder reads the source once more, and its head reads what that makes of it.",
+                "Leave target out.",
+                name=self.name,
+            )
         n = source.n_real - 1
         own = self._target_sequence(source.text, Encoded(source.ids[:n], source.tokens[:n], source.spans[:n]))
         return replace(own, segments=(0, *source.segments[:n]) if source.segments else (), pair=source.pair)
@@ -295,8 +312,12 @@ class Model:
     def _check_pairs(self) -> None:
         """Raise InputError for a model that does not read two texts."""
         if not self.spec.framed and not self.can("read_pairs"):
-            rule = "Pairs are for models of the BERT kind, and for those with a head for classes, tags, an answer or a score."
-            raise InputError(f"{self.name} does not read pairs.", rule, "Leave pair out.")
+            raise InputError(
+                "{name} does not read pairs.",
+                "Pairs are for models of the BERT kind, and for those with a head for classes, tags, an answer or a score.",
+                "Leave pair out.",
+                name=self.name,
+            )
         doubled = getattr(self.config, "two_ends", False)
         if self.spec.framed and self.config.n_segments == 1 and not doubled:
             raise InputError(
@@ -501,8 +522,12 @@ class Model:
         if not self.spec.framed:
             return side.n_real - 1
         if self.tokenizer.mask not in side.ids:
-            rule = f"A gradient of {self.name} is that of a hidden word."
-            raise InputError("No word is hidden.", rule, "Put [MASK] in the place of a word.")
+            raise InputError(
+                "No word is hidden.",
+                "A gradient of {name} is that of a hidden word.",
+                "Put [MASK] in the place of a word.",
+                name=self.name,
+            )
         return side.ids.index(self.tokenizer.mask)
 
     def _masks(self, patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -526,8 +551,13 @@ class Model:
         for index in range(len(self.tokenizer)):
             if self.tokenizer.token(index) == text:
                 return index
-        wrong = f"'{text}' is not one token of {self.name}."
-        raise InputError(wrong, "A logit belongs to one token.", "Name a single token.")
+        raise InputError(
+            "'{text}' is not one token of {name}.",
+            "A logit belongs to one token.",
+            "Name a single token.",
+            text=text,
+            name=self.name,
+        )
 
 
 def _check_words(name: str, text: str) -> None:

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import InputError
+from core.wording import mark
 
 
 class Edit(Protocol):
@@ -53,7 +54,7 @@ class Tap:
 
 
 OFF = Tap()
-MISFIT = "An edit keeps shape and dtype, and its numbers are of the size of what stands there."
+MISFIT = mark("An edit keeps shape and dtype, and its numbers are of the size of what stands there.")
 
 
 @lru_cache(maxsize=65536)
@@ -74,9 +75,10 @@ def ready(model: object, edits: Sequence[Any] | Any) -> tuple[Edit, ...]:
     for edit in edits:
         if not callable(edit) or not isinstance(getattr(edit, "where", None), str):
             raise InputError(
-                f"An edit is given as {type(edit).__name__}.",
+                "An edit is given as {name}.",
                 "An edit says at which path it changes a value: edits.Function(where, fn) makes one of a function.",
                 'Write core.edits.Function("layer.0.self_attn.scores", fn).',
+                name=type(edit).__name__,
             )
     return tuple(edit.of_model(model) if hasattr(edit, "of_model") else edit for edit in edits)
 
@@ -90,9 +92,14 @@ def apply_edit(edit: Edit, value: Tensor, path: str) -> Tensor:
     if (
         leaf and leaf not in path.split(".")[-2:]
     ):  # a mask that is made of parts has one value for each, as allowed.random
-        wrong = f"{type(edit).__name__} changes {leaf}, and '{path}' is another value: {here}."
         raise InputError(
-            wrong, "Each edit is made for one kind of value.", f"Name a path that ends in .{leaf}."
+            "{name} changes {leaf}, and '{path}' is another value: {here}.",
+            "Each edit is made for one kind of value.",
+            "Name a path that ends in .{leaf}.",
+            name=type(edit).__name__,
+            leaf=leaf,
+            path=path,
+            here=here,
         )
     try:
         new = edit(value)
@@ -100,11 +107,24 @@ def apply_edit(edit: Edit, value: Tensor, path: str) -> Tensor:
         raise
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise InputError(
-            f"The change at '{edit.where}' cannot be made at '{path}'.", MISFIT, "Make it again here."
+            "The change at '{where}' cannot be made at '{path}'.",
+            MISFIT,
+            "Make it again here.",
+            where=edit.where,
+            path=path,
         ) from error
     if new.shape != value.shape or new.dtype != value.dtype:
-        wrong = f"The change at '{edit.where}' makes {tuple(new.shape)} {new.dtype} of {tuple(value.shape)} {value.dtype} at '{path}'."
-        raise InputError(wrong, MISFIT, "Make it again here.")
+        raise InputError(
+            "The change at '{where}' makes {shape} {dtype} of {before} {before_dtype} at '{path}'.",
+            MISFIT,
+            "Make it again here.",
+            where=edit.where,
+            shape=tuple(new.shape),
+            dtype=str(new.dtype),
+            before=tuple(value.shape),
+            before_dtype=str(value.dtype),
+            path=path,
+        )
     return new
 
 

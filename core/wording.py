@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import errors
+from core.errors import Marked
 
 TOKENS = {"query": "{query}", "key": "{key}"}
 """Values that keep the places of the two tokens, which a picture fills in."""
@@ -19,6 +20,6 @@ def _(message: str, /, **values: Any) -> str:
     return errors.language(message, **values)
 
 
-def mark(message: str) -> str:
-    """Return a message as it is, marked for the catalogues: whoever shows it translates it."""
-    return message
+def mark(message: str) -> Marked:
+    """Return a message, marked for the catalogues: whoever shows it translates it, and an error that has it among its values."""
+    return Marked(message)

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
+from core.abilities import ABILITIES
 from core.errors import InputError
 from viz import languages
 from viz.classroom.light_pages import reader_language
@@ -335,6 +336,35 @@ def test_an_error_is_worded_where_it_is_read() -> None:
         spanish = (again.wrong, again.rule, str(again))
     assert spanish[:2] == ("El texto tiene 4\u202f000 tokens.", "Un modelo necesita al menos uno.")
     assert spanish[2] == str(error) == f"{error.wrong} {error.rule} {error.remedy}" and "{x}" in error.remedy
+
+
+def test_an_error_words_a_message_among_its_values() -> None:
+    lack = ABILITIES["choose_experts"].lacks(None)
+    error = InputError(
+        "{name} has no router.",
+        "A router belongs to layers with experts; {lack}",
+        "",
+        name="gpt-mini",
+        lack=lack,
+    )
+    again = pickle.loads(pickle.dumps(error))
+    with languages.using("es"):
+        spanish = again.text
+    assert str(again) == f"gpt-mini has no router. A router belongs to layers with experts; {lack} "
+    assert spanish.split("; ")[1].strip() == "cada una de sus capas tiene una sola red feed-forward."
+
+
+def test_errors_of_the_core_that_pages_show_have_their_parts_in_the_catalogues() -> None:
+    """An f-string among the parts would be English on a Spanish page."""
+    bare = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(part)[:100]}"
+        for path in extract.worded_files()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and function_name(node) in extract.ERRORS
+        for part in node.args
+        if [*bare_strings(ast.Call(node.func, [part], []), worded=True)]
+    ]
+    assert not bare, "\n".join(bare)
 
 
 def test_a_reader_gets_the_language_of_the_link_then_that_of_the_browser() -> None:

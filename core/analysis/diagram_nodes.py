@@ -52,9 +52,10 @@ def boxes(model: Model) -> tuple[Box, ...]:
     """
     if model.family != "transformer" or model.config.order != "pre":
         raise InputError(
-            f"{model.name} has another architecture.",
+            "{name} has another architecture.",
             "The map draws a Transformer with the norm before each sub-layer.",
             "Open the translator.",
+            name=model.name,
         )
     return tuple(_all({"encoder": model.config.n_layers, "decoder": model.config.decoder_layers}))
 

@@ -46,9 +46,10 @@ def document_weights(run: Run) -> DocumentWeights:
     """
     if not run.model.spec.sentences:
         raise InputError(
-            f"{run.model.name} does not weigh sentences.",
+            "{name} does not weigh sentences.",
             "Words and sentences are weighed by a hierarchical attention network.",
             "Choose such a model.",
+            name=run.model.name,
         )
     n = run.side.n_real
     numbers = run.segments[:n]

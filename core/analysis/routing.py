@@ -47,9 +47,11 @@ def routing(run: Run) -> Routing:
     """
     if not run.model.can("choose_experts"):
         raise InputError(
-            f"{run.model.name} has no router.",
-            f"A router belongs to layers with experts; {run.model.lacks('choose_experts')}",
+            "{name} has no router.",
+            "A router belongs to layers with experts; {lack}",
             "Choose a mixture of experts, such as an OLMoE.",
+            name=run.model.name,
+            lack=run.model.lacks("choose_experts"),
         )
     layers, n = range(run.model.config.n_layers), run.side.n_real
     scores, weights = (

@@ -28,15 +28,20 @@ def text_similarities(model: Model, texts: Sequence[str]) -> Float[Array, "text 
     `MAX_TEXTS`, and for a model that is no embedder.
     """
     if not model.can("embed_texts"):
-        lack = model.lacks("embed_texts")
         raise InputError(
-            f"{model.name} cannot compare sentences.",
-            f"{lack[:1].upper()}{lack[1:]}",
+            "{name} cannot compare sentences.",
+            "It does not make one vector of a text.",
             "Choose a sentence embedder.",
+            name=model.name,
         )
     if not 2 <= len(texts) <= MAX_TEXTS:
-        rule = f"From two to {MAX_TEXTS} texts are compared."
-        raise InputError(f"There are {len(texts)} texts.", rule, "Give that many.")
+        raise InputError(
+            "There are {n} texts.",
+            "From two to {most} texts are compared.",
+            "Give that many.",
+            n=len(texts),
+            most=MAX_TEXTS,
+        )
     vectors = np.stack([run.embedding for run in model.run_many(texts, keep=())]).astype(np.float64)
     return cosines(vectors, vectors)
 

@@ -150,8 +150,10 @@ def hidden_positions(text: str, n: int, n_special: int = 1) -> tuple[int, ...] |
     if bits & ((1 << n_special) - 1) or bits >> (n + n_special):
         raise InputError(
             "The mark of hidden patches names a patch that does not exist.",
-            f"The places are those of {n:,} patches, from {n_special} on.",
+            "The places are those of {n:,} patches, from {n_special} on.",
             "Hide patches of this picture, or take the mark away.",
+            n=n,
+            n_special=n_special,
         )
     return tuple(place for place in range(n_special, n + n_special) if bits >> place & 1)
 
@@ -182,9 +184,11 @@ class PatchReader:
         """Encode a doodle's text to one token a position, with the numbers of its patch. Raises InputError for a text that is no doodle."""
         if self.image % doodles.SIDE:
             raise InputError(
-                f"This model reads pictures of {self.image} x {self.image} pixels.",
-                f"The pictures here are doodles of {doodles.SIDE} x {doodles.SIDE}, shown larger a whole number of times.",
+                "This model reads pictures of {image} x {image} pixels.",
+                "The pictures here are doodles of {side} x {side}, shown larger a whole number of times.",
                 "Open a model of 28 or 224 pixels.",
+                image=self.image,
+                side=doodles.SIDE,
             )
         side = self.image // self.patch
         n = side * side

@@ -51,11 +51,19 @@ def read_texts(
     if isinstance(texts, str | Path):
         yield from _file_lines(Path(texts), column, encoding)
     elif column is not None:
-        rule = "A column is one of a file; a list has the texts themselves."
-        raise InputError(f"A column '{column}' is named of a list.", rule, "Leave column out.")
+        raise InputError(
+            "A column '{column}' is named of a list.",
+            "A column is one of a file; a list has the texts themselves.",
+            "Leave column out.",
+            column=column,
+        )
     elif not isinstance(texts, Iterable):
-        rule = "They are a list, an iterator, or the path of a file."
-        raise InputError(f"The texts are given as {type(texts).__name__}.", rule, "Give a list of strings.")
+        raise InputError(
+            "The texts are given as {name}.",
+            "They are a list, an iterator, or the path of a file.",
+            "Give a list of strings.",
+            name=type(texts).__name__,
+        )
     else:
         yield from (_text_line(number, text) for number, text in enumerate(texts, 1))
 
@@ -154,21 +162,23 @@ def check_encoding(name: str, data: bytes, encoding: str) -> None:
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(data, final=True)  # as a file is read
     except UnicodeError as error:
-        first = (
-            f": the byte at {error.start + 1:,} is no part of it"
-            if isinstance(error, UnicodeDecodeError)
-            else ""
-        )
-        rule = "A file of texts is read in the encoding that is chosen for it."
+        place = error.start + 1 if isinstance(error, UnicodeDecodeError) else 0
         raise InputError(
-            f"{name} is not {encoding.upper()}{first}.",
-            rule,
+            "{name} is not {encoding}: the byte at {place:,} is no part of it."
+            if place
+            else "{name} is not {encoding}.",
+            "A file of texts is read in the encoding that is chosen for it.",
             "Choose another encoding, or save the file as UTF-8.",
+            name=name,
+            encoding=encoding.upper(),
+            place=place,
         ) from None
     if "\0" in text:
-        rule = "A file of texts is plain text, CSV or TSV."
         raise InputError(
-            f"{name} is not a text: it has zero bytes.", rule, "Save the table as CSV, in UTF-8."
+            "{name} is not a text: it has zero bytes.",
+            "A file of texts is plain text, CSV or TSV.",
+            "Save the table as CSV, in UTF-8.",
+            name=name,
         )
 
 
@@ -198,8 +208,12 @@ def _parsed(
         with opened() as raw:
             wide = raw.read(2) in (b"\xff\xfe", b"\xfe\xff")
         if wide and encoding == "utf-8":
-            rule = "A file is read as UTF-8 unless encoding= names another."
-            raise InputError(f"{path.name} is UTF-16.", rule, 'Give encoding="utf-16", or save it as UTF-8.')
+            raise InputError(
+                "{name} is UTF-16.",
+                "A file is read as UTF-8 unless encoding= names another.",
+                'Give encoding="utf-16", or save it as UTF-8.',
+                name=path.name,
+            )
         tables = column is not None or path.suffix.lower() in SEPARATORS
         with io.TextIOWrapper(opened(), encoding, "surrogateescape", newline="") as file:
             for found in _cells(path, file, column, separator) if tables else _lines(file):
@@ -212,20 +226,25 @@ def _parsed(
         yield TextLine(number + 1, "", str(failed))
     if not number:
         raise InputError(
-            f"{path.name} has no text.", "A file has one text per line.", "Give a file with text."
+            "{name} has no text.", "A file has one text per line.", "Give a file with text.", name=path.name
         )
 
 
 def _unread(path: Path, error: Exception) -> InputError:
     if isinstance(error, OSError):
-        rule = "A string is the path of a file of texts; texts themselves are a list."
         return InputError(
-            f"No file '{path}' can be read: {error.strerror}.", rule, "Check the path, or write [text]."
+            "No file '{path}' can be read: {strerror}.",
+            "A string is the path of a file of texts; texts themselves are a list.",
+            "Check the path, or write [text].",
+            path=path,
+            strerror=error.strerror,
         )
     return InputError(
-        f"{path.name} cannot be read: {error}.",
+        "{name} cannot be read: {error}.",
         "encoding= is the encoding that the file has.",
         "Name it, or save the file as UTF-8.",
+        name=path.name,
+        error=str(error),
     )
 
 
@@ -280,16 +299,16 @@ def _column_index(path: Path, header: Sequence[str], column: str | None) -> int:
         return header.index(name)
     if not header:
         raise InputError(
-            f"{path.name} is empty.", "Its first line names the columns.", "Give a file with text."
+            "{name} is empty.", "Its first line names the columns.", "Give a file with text.", name=path.name
         )
-    wrong = (
-        f"{path.name} has no column '{name}'."
-        if column
-        else f"Which column of {path.name} has the texts is not clear."
-    )
-    rule = f"Its first line has the columns {', '.join(header)}."
     raise InputError(
-        wrong,
-        rule,
-        f'Name one of them, as column="{header[0]}"; columns are split at {"tabs" if path.suffix == ".tsv" else "commas"}.',
+        "{file} has no column '{name}'." if column else "Which column of {file} has the texts is not clear.",
+        "Its first line has the columns {names}.",
+        'Name one of them, as column="{header}"; columns are split at tabs.'
+        if path.suffix == ".tsv"
+        else 'Name one of them, as column="{header}"; columns are split at commas.',
+        file=path.name,
+        name=name,
+        names=", ".join(header),
+        header=header[0],
     )

@@ -146,9 +146,10 @@ def choose(
 def check_finite(logits: Array) -> Array:
     """Return the logits (.., vocab) unchanged. Raises InputError when one is NaN or a row has no finite one."""
     if np.isnan(logits).any() or not np.isfinite(logits.max(-1)).all():
-        rule = "The next token is chosen by finite numbers."
         raise InputError(
-            "The model's scores are not finite.", rule, "Take back the last change of the model."
+            "The model's scores are not finite.",
+            "The next token is chosen by finite numbers.",
+            "Take back the last change of the model.",
         )
     return logits
 

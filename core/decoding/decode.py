@@ -41,13 +41,22 @@ def decode(
     Equal arguments give equal steps. Raises InputError at once for text, strategy or force that cannot be used.
     """
     if not isinstance(strategy, Strategy):
-        wrong = f"The strategy is given as {type(strategy).__name__}."
-        raise InputError(wrong, "A strategy is Greedy(), Sample(...) or Beam(...).", "Write core.Greedy().")
+        f"The strategy is given as {type(strategy).__name__}."
+        raise InputError(
+            "The strategy is given as {name}.",
+            "A strategy is Greedy(), Sample(...) or Beam(...).",
+            "Write core.Greedy().",
+            name=type(strategy).__name__,
+        )
     edits = ready(m, edits)
     prompt = prompt_of(m, text, prefix)
     if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 0:
-        wrong = f"max_new_tokens is {max_new_tokens}."
-        raise InputError(wrong, "It is a whole number, 0 or more.", "Choose 40.")
+        raise InputError(
+            "max_new_tokens is {max_new_tokens}.",
+            "It is a whole number, 0 or more.",
+            "Choose 40.",
+            max_new_tokens=max_new_tokens,
+        )
     reader = Stepper(m, prompt, edits, run)
     return write(reader, prompt, strategy, max_new_tokens, _forced(m, force))
 
@@ -136,12 +145,22 @@ def _token_id(m: Model, token: int | str) -> int:
     if isinstance(token, str):
         ids = m.tokenizer.encode(token, special=True).ids
         if len(ids) != 1:
-            wrong = f"'{token}' is not one token of {m.name}."
             raise InputError(
-                wrong, "One step writes one token of the vocabulary.", "Force its pieces one by one."
+                "'{token}' is not one token of {name}.",
+                "One step writes one token of the vocabulary.",
+                "Force its pieces one by one.",
+                token=token,
+                name=m.name,
             )
         return ids[0]
     if isinstance(token, bool) or not 0 <= token < size:
-        wrong = f"There is no token {token} in {m.name}."
-        raise InputError(wrong, f"Its vocabulary has {size:,}, counted from 0.", f"Choose 0 to {size - 1:,}.")
+        raise InputError(
+            "There is no token {token} in {name}.",
+            "Its vocabulary has {size:,}, counted from 0.",
+            "Choose 0 to {last:,}.",
+            token=token,
+            name=m.name,
+            size=size,
+            last=size - 1,
+        )
     return token

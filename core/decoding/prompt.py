@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from core.decoding.filters import Filter, NotAllowed
 from core.errors import InputError
 from core.run.bad_words import TokenSequences
+from core.wording import mark
 
 if TYPE_CHECKING:
     from core.model import Model
@@ -111,10 +112,14 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
         encoded = tokenizer.encode(text)
         ids = encoded.ids
         if prefix:
-            wrong = f"{m.name} has no beginning besides its prompt."
-            raise InputError(wrong, "A prefix is for models that read a source.", "Add it to the text.")
+            raise InputError(
+                "{name} has no beginning besides its prompt.",
+                "A prefix is for models that read a source.",
+                "Add it to the text.",
+                name=m.name,
+            )
         read = tokenizer.with_special(encoded).ids
-        _check_room(len(read), room - 1, "The prompt", m.name)
+        _check_room(len(read), room - 1, mark("The prompt"), m.name)
         if ids:
             return Prompt(
                 read, tokenizer, room, len(read) - len(ids), tokenizer.end, bad_words=m.bad_words, ends=m.ends
@@ -124,15 +129,19 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
             (_start(m),), tokenizer, room, 1, tokenizer.end, note=note, bad_words=m.bad_words, ends=m.ends
         )
     if not text.strip():
-        wrong = "There is a beginning but no source." if prefix else "The text is empty."
-        raise InputError(wrong, f"{m.name} reads one text and writes another.", "Type a text to read.")
+        raise InputError(
+            "There is a beginning but no source." if prefix else "The text is empty.",
+            "{name} reads one text and writes another.",
+            "Type a text to read.",
+            name=m.name,
+        )
     read = tokenizer.with_special(m.reader.encode(text), with_end=True)
-    _check_room(len(read.ids), room, "The source", m.name)
+    _check_room(len(read.ids), room, mark("The source"), m.name)
     begun = tokenizer.with_special(tokenizer.encode(prefix)).ids if prefix else ()
     first = None if begun else m.first
     if begun and m.first is not None and begun[0] != m.first:
         begun = (m.first, *begun)
-    _check_room(1 + len(begun), room - 1, "The beginning", m.name)
+    _check_room(1 + len(begun), room - 1, mark("The beginning"), m.name)
     given = (_start(m), *begun)
     special = () if read.values is not None else tuple(i for i, span in enumerate(read.spans) if span is None)
     source = {

@@ -14,6 +14,7 @@ from core.decoding.decode import decode
 from core.decoding.step import Step
 from core.decoding.strategies import Beam, Greedy, Sample, Strategy
 from core.errors import InputError
+from core.wording import mark
 
 if TYPE_CHECKING:
     from core.model import Model
@@ -22,7 +23,7 @@ Forced = tuple[tuple[int, int], ...]
 FORMAT = 1
 LONGEST = 1_000_000  # letters of a decoding in JSON
 _STRATEGIES: Mapping[str, type[Strategy]] = {kind.__name__.lower(): kind for kind in (Greedy, Sample, Beam)}
-_RULE = "It is one JSON object as Decoding.to_json writes it."
+_RULE = mark("It is one JSON object as Decoding.to_json writes it.")
 _REMEDY = "Copy it again, or begin a new decoding."
 _PAIR = re.compile(r"(0|[1-9][0-9]{0,8}):(0|[1-9][0-9]{0,8})")
 
@@ -54,10 +55,14 @@ class Decoding:
             if not isinstance(getattr(self, name), str):
                 raise _broken(f"The {name} of the decoding is no text.")
         if not isinstance(self.strategy, Strategy):
-            raise _broken("The decoding has no strategy.")
+            raise _broken(mark("The decoding has no strategy."))
         if not _is_count(self.max_new_tokens):
-            wrong = f"max_new_tokens is {self.max_new_tokens}."
-            raise InputError(wrong, "It is a whole number, 0 or more.", "Choose 40.")
+            raise InputError(
+                "max_new_tokens is {max_new_tokens}.",
+                "It is a whole number, 0 or more.",
+                "Choose 40.",
+                max_new_tokens=self.max_new_tokens,
+            )
         object.__setattr__(self, "force", _checked(self.force))
 
     def to_json(self) -> str:
@@ -73,13 +78,15 @@ class Decoding:
         """
         if len(raw) > LONGEST:
             raise InputError(
-                f"The decoding has {len(raw):,} letters.",
-                f"At most {LONGEST:,} are read.",
+                "The decoding has {n:,} letters.",
+                "At most {longest:,} are read.",
                 "Shorten its text.",
+                n=len(raw),
+                longest=LONGEST,
             )
         held = _object(raw)
         if held.pop("decoding", None) != FORMAT:
-            raise _broken("This is no decoding that can be read here.")
+            raise _broken(mark("This is no decoding that can be read here."))
         given = held.pop("strategy", {"name": "greedy"})
         if (
             not isinstance(given, dict)
@@ -122,8 +129,11 @@ def decode_force(raw: str) -> Forced:
     found = [_PAIR.fullmatch(part) for part in raw.split(".")] if raw and len(raw) <= LONGEST else []
     pairs = tuple((int(one[1]), int(one[2])) for one in found if one)
     if (raw and not found) or len(pairs) < len(found) or any(a >= b for (a, _), (b, _) in pairwise(pairs)):
-        rule = "They are step:id pairs with rising steps, as in 3:512.7:18."
-        raise InputError("The forced tokens cannot be read.", rule, "Force the tokens again.")
+        raise InputError(
+            "The forced tokens cannot be read.",
+            "They are step:id pairs with rising steps, as in 3:512.7:18.",
+            "Force the tokens again.",
+        )
     return pairs
 
 
@@ -133,10 +143,10 @@ def _checked(force: Any) -> Forced:
     if not listed or not all(
         isinstance(pair, (list, tuple)) and len(pair) == 2 and all(map(_is_count, pair)) for pair in force
     ):
-        raise _forced("The forced tokens are no (step, id) pairs of whole numbers.")
+        raise _forced(mark("The forced tokens are no (step, id) pairs of whole numbers."))
     steps = dict(force)
     if len(steps) < len(force):
-        raise _forced("A step has two forced tokens.")
+        raise _forced(mark("A step has two forced tokens."))
     return tuple(sorted(steps.items()))
 
 
@@ -156,9 +166,9 @@ def _object(raw: str) -> dict[str, Any]:
     try:
         held = strict_json(raw.encode("utf-8", "surrogatepass"), "The decoding")
     except InputError as error:
-        raise InputError(error.wrong, _RULE, _REMEDY) from None
+        raise InputError(error.messages[0], _RULE, _REMEDY, **error.values) from None
     if not isinstance(held, dict):
-        raise _broken("This is no decoding that can be read here.")
+        raise _broken(mark("This is no decoding that can be read here."))
     return held
 
 
@@ -167,12 +177,12 @@ def _made(kind: Callable[..., Any], values: Mapping[str, Any], title: str) -> An
     known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
     unknown = next((name for name in values if name not in known), None)
     if unknown is not None:
-        raise _broken(f"{title} has an unknown field {unknown[:40]!a}.")
+        raise _broken(mark("{title} has an unknown field {field!a}."), title=title, field=unknown[:40])
     missing = next((name for name in ("model", "text") if name in known and name not in values), None)
     if missing is not None:
-        raise _broken(f"{title} has no field '{missing}'.")
+        raise _broken(mark("{title} has no field '{field}'."), title=title, field=missing)
     return kind(**values)
 
 
-def _broken(wrong: str) -> InputError:
-    return InputError(wrong, _RULE, _REMEDY)
+def _broken(wrong: str, **values: str) -> InputError:
+    return InputError(wrong, _RULE, _REMEDY, **values)

@@ -55,25 +55,50 @@ class Sample:
 
     def __post_init__(self) -> None:
         if not _is_number(self.temperature) or self.temperature < 0:
-            rule = "It is a number from 0 (always the most probable) upwards."
-            raise InputError(f"The temperature is {self.temperature}.", rule, "Choose 0 to 2.")
+            raise InputError(
+                "The temperature is {temperature}.",
+                "It is a number from 0 (always the most probable) upwards.",
+                "Choose 0 to 2.",
+                temperature=self.temperature,
+            )
         if self.top_k is not None and (not _is_whole(self.top_k) or self.top_k < 0):
-            rule = "It is a whole number of tokens to keep, 0 for all."
-            raise InputError(f"top-k is {self.top_k}.", rule, "Choose 0, or 1 and more.")
+            raise InputError(
+                "top-k is {top_k}.",
+                "It is a whole number of tokens to keep, 0 for all.",
+                "Choose 0, or 1 and more.",
+                top_k=self.top_k,
+            )
         if not _is_number(self.top_p) or not 0 <= self.top_p <= 1:
-            rule = "It is a probability: the tokens kept have at least that much together."
-            raise InputError(f"top-p is {self.top_p}.", rule, "Choose 0 to 1; 1 keeps all.")
+            raise InputError(
+                "top-p is {top_p}.",
+                "It is a probability: the tokens kept have at least that much together.",
+                "Choose 0 to 1; 1 keeps all.",
+                top_p=self.top_p,
+            )
         if not _is_whole(self.seed) or not 0 <= self.seed <= LARGEST_SEED:
-            rule = f"It is a whole number from 0 to {LARGEST_SEED:,}."
-            raise InputError(f"The seed is {self.seed}.", rule, "Choose another number.")
+            raise InputError(
+                "The seed is {seed}.",
+                "It is a whole number from 0 to {largest_seed:,}.",
+                "Choose another number.",
+                seed=self.seed,
+                largest_seed=LARGEST_SEED,
+            )
         if not _is_number(self.min_p) or not 0 <= self.min_p <= 1:
-            rule = "It is a share: the tokens kept have at least that part of the largest probability."
-            raise InputError(f"min-p is {self.min_p}.", rule, "Choose 0 to 1; 0 keeps all.")
+            raise InputError(
+                "min-p is {min_p}.",
+                "It is a share: the tokens kept have at least that part of the largest probability.",
+                "Choose 0 to 1; 0 keeps all.",
+                min_p=self.min_p,
+            )
         low, high = PENALTIES
         if not _is_number(self.repetition_penalty) or not low <= self.repetition_penalty <= high:
-            rule = f"It is a number from {low:g} to {high:g}; 1 changes nothing, above 1 repeating becomes rarer."
             raise InputError(
-                f"The repetition penalty is {self.repetition_penalty}.", rule, "Choose 1 to 1.5."
+                "The repetition penalty is {repetition_penalty}.",
+                "It is a number from {low:g} to {high:g}; 1 changes nothing, above 1 repeating becomes rarer.",
+                "Choose 1 to 1.5.",
+                repetition_penalty=self.repetition_penalty,
+                low=low,
+                high=high,
             )
 
     @property
@@ -122,27 +147,45 @@ class Beam:
 
     def __post_init__(self) -> None:
         if not _is_whole(self.width) or not 1 <= self.width <= WIDEST:
-            rule = f"A beam carries 1 to {WIDEST} texts side by side."
-            raise InputError(f"The width of the beam is {self.width}.", rule, "Choose 4.")
+            raise InputError(
+                "The width of the beam is {width}.",
+                "A beam carries 1 to {widest} texts side by side.",
+                "Choose 4.",
+                width=self.width,
+                widest=WIDEST,
+            )
         if not _is_number(self.length_penalty):
             raise InputError(
-                f"The length penalty is {self.length_penalty}.", "It is a number.", "Choose 0 to 2."
+                "The length penalty is {length_penalty}.",
+                "It is a number.",
+                "Choose 0 to 2.",
+                length_penalty=self.length_penalty,
             )
         if not isinstance(self.early_stopping, bool):
             raise InputError(
-                f"Early stopping is {self.early_stopping}.", "It is yes or no.", "Choose True or False."
+                "Early stopping is {early_stopping}.",
+                "It is yes or no.",
+                "Choose True or False.",
+                early_stopping=self.early_stopping,
             )
         if not _is_whole(self.groups) or self.groups < 1 or self.width % self.groups:
             *some, most = (n for n in range(1, self.width + 1) if not self.width % n)
-            remedy = f"Choose {', '.join(map(str, some))} or {most} groups." if some else "Choose 1 group."
             raise InputError(
-                f"A width of {self.width} is not divided by {self.groups} groups.",
+                "A width of {width} is not divided by {groups} groups.",
                 "All groups have the same width.",
-                remedy,
+                "Choose {names} or {most} groups." if some else "Choose 1 group.",
+                width=self.width,
+                groups=self.groups,
+                names=", ".join(map(str, some)),
+                most=most,
             )
         if not _is_number(self.diversity) or self.diversity < 0:
-            rule = "It is what a token costs that an earlier group has just written, 0 or more."
-            raise InputError(f"The diversity is {self.diversity}.", rule, "Choose 0 to 1.")
+            raise InputError(
+                "The diversity is {diversity}.",
+                "It is what a token costs that an earlier group has just written, 0 or more.",
+                "Choose 0 to 1.",
+                diversity=self.diversity,
+            )
 
 
 Strategy = Greedy | Sample | Beam

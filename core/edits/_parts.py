@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.errors import InputError
+from core.errors import InputError, Marked
 
 
 def check_index(index: int, size: int, word: str, where: str) -> int:
@@ -18,9 +18,14 @@ def check_index(index: int, size: int, word: str, where: str) -> int:
     """
     if not -size <= index < size:
         raise InputError(
-            f"There is no {word} {index} at '{where}'.",
-            f"It has {size}, counted from 0.",
-            f"Choose 0 to {size - 1}.",
+            "There is no {word} {index} at '{where}'.",
+            "It has {size}, counted from 0.",
+            "Choose 0 to {last}.",
+            word=Marked(word),
+            index=index,
+            where=where,
+            size=size,
+            last=size - 1,
         )
     return index % size
 

@@ -36,9 +36,12 @@ class SetAllowed:
         mask = torch.tensor(self.rows, dtype=torch.bool, device=allowed.device)
         if mask.shape != allowed.shape[-2:]:
             raise InputError(
-                f"The mask is {tuple(mask.shape)} but '{self.where}' is {tuple(allowed.shape[-2:])}.",
+                "The mask is {mask} but '{where}' is {here}.",
                 "A mask has one row per query and one column per key.",
                 "Make it again for this text.",
+                mask=tuple(mask.shape),
+                where=self.where,
+                here=tuple(allowed.shape[-2:]),
             )
         return mask.expand_as(allowed).clone()
 
@@ -109,9 +112,12 @@ class ForceCell:
         only[..., key] = True
         if not bool(row[..., key].all()):
             raise InputError(
-                f"At '{self.where}' query {query} may not attend to key {key}.",
+                "At '{where}' query {query} may not attend to key {key}.",
                 "A row can be forced only onto a key that its mask allows.",
                 "Choose an allowed key.",
+                where=self.where,
+                query=query,
+                key=key,
             )
         return replace_at(allowed, (slice(None), head, query), row & only)
 
@@ -129,17 +135,22 @@ class SetPattern:
     def __post_init__(self) -> None:
         if min(self.weights, default=-1.0) < 0 or abs(sum(self.weights) - 1) > 1e-4:
             raise InputError(
-                f"The weights sum to {sum(self.weights):.4f} (smallest {min(self.weights, default=0):.4f}).",
+                "The weights sum to {total:.4f} (smallest {least:.4f}).",
                 "A row of attention is at least 0 everywhere and sums to 1.",
                 "Divide the weights by their sum.",
+                total=sum(self.weights),
+                least=min(self.weights, default=0),
             )
 
     def __call__(self, pattern: Tensor) -> Tensor:
         if len(self.weights) != pattern.shape[-1]:
             raise InputError(
-                f"{len(self.weights)} weights were given for {pattern.shape[-1]} keys at '{self.where}'.",
+                "{n} weights were given for {keys} keys at '{where}'.",
                 "A row has one weight per key.",
                 "Give as many weights as there are tokens.",
+                n=len(self.weights),
+                keys=pattern.shape[-1],
+                where=self.where,
             )
         query = check_index(self.query, pattern.shape[2], "query", self.where)
         head = (
@@ -183,9 +194,10 @@ class Temperature:
     def __post_init__(self) -> None:
         if not 0 < self.temperature < math.inf:
             raise InputError(
-                f"The temperature is {self.temperature:g}.",
+                "The temperature is {temperature:g}.",
                 "Scores are divided by it: it is above 0.",
                 "Choose 1 for the model as it is.",
+                temperature=self.temperature,
             )
 
     def __call__(self, scores: Tensor) -> Tensor:
@@ -208,9 +220,10 @@ class NoScale:
     def __post_init__(self) -> None:
         if self.d_head < 1:
             raise InputError(
-                f"The width of a head is {self.d_head}.",
+                "The width of a head is {d_head}.",
                 "Scores were divided by its root: it is at least 1.",
                 "Give that of the model.",
+                d_head=self.d_head,
             )
 
     def __call__(self, scores: Tensor) -> Tensor:

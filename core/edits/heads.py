@@ -72,9 +72,12 @@ class MeanHead:
             return replace_at(heads, (slice(None), head), heads[:, head].mean(1, keepdim=True))
         if len(self.vector) != heads.shape[-1]:
             raise InputError(
-                f"The mean has {len(self.vector)} numbers, a head at '{self.where}' has {heads.shape[-1]}.",
+                "The mean has {n} numbers, a head at '{where}' has {width}.",
                 "A mean belongs to one head of one model.",
                 "Compute it again for this model.",
+                n=len(self.vector),
+                where=self.where,
+                width=heads.shape[-1],
             )
         return replace_at(heads, (slice(None), head), torch.tensor(self.vector, dtype=heads.dtype))
 
@@ -100,8 +103,11 @@ class PatchHead:
             value = value[head]  # of all heads, as a trace has them
         if value.shape != heads.shape[2:]:
             raise InputError(
-                f"The value at '{self.where}' is {tuple(value.shape)}, that of a head here {tuple(heads.shape[2:])}.",
+                "The value at '{where}' is {shape}, that of a head here {here}.",
                 "A patch goes row by row.",
                 "Choose a text of as many tokens.",
+                where=self.where,
+                shape=tuple(value.shape),
+                here=tuple(heads.shape[2:]),
             )
         return replace_at(heads, (slice(None), head), value.to(heads.dtype))

@@ -21,6 +21,7 @@ from core import edits
 from core.edits.describe import describe
 from core.errors import InputError
 from core.trace import Edit
+from core.wording import mark
 
 __all__ = ["NAMES", "Source", "describe", "from_text", "to_text"]
 
@@ -87,9 +88,11 @@ def _formatted(edit: Edit) -> str:
     name = _name(edit)
     if not name:
         raise InputError(
-            f"A {type(edit).__name__} at '{edit.where}' cannot be written in a link.",
+            "A {name} at '{where}' cannot be written in a link.",
             "A link holds edits that are data.",
             "Use it in a notebook, or one of the other edits.",
+            name=type(edit).__name__,
+            where=edit.where,
         )
     parts = [name]
     for each in fields(NAMES[name]):
@@ -109,9 +112,10 @@ def _argument(edit: Edit, name: str, value: Any) -> str:
     if name == "recipe":
         if len(value) != 1 or not isinstance(value[0], str):
             raise InputError(
-                f"The patch at '{edit.where}' cannot be written in a link.",
+                "The patch at '{where}' cannot be written in a link.",
                 "A link holds recipes of one text.",
                 "Give recipe=(text,).",
+                where=edit.where,
             )
         return quote(value[0], safe="")
     if name == "rows":
@@ -121,22 +125,30 @@ def _argument(edit: Edit, name: str, value: Any) -> str:
     return quote(value, safe="") if isinstance(value, str) else repr(value)
 
 
+class _Unread(ValueError):
+    """A part of an argument cannot be read: the rule, a message, and its values."""
+
+    def __init__(self, rule: str, **values: str) -> None:
+        super().__init__(rule)
+        self.values = values
+
+
 def _read(part: str, source: Source | None) -> Any:
     name, *given = part.split(":")
     kind = NAMES.get(name)
     if kind is None:
-        raise _wrong(part, f"An edit begins with one of {', '.join(NAMES)}")
+        raise _wrong(part, mark("An edit begins with one of {names}."), names=", ".join(NAMES))
     made = _MADE.get(name)
     names = [each.name for each in fields(kind) if made is None or each.name != made[0]]
     if len(given) > len(names):
-        raise _wrong(part, f"'{name}' has {', '.join(names)}")
+        raise _wrong(part, mark("'{name}' has {names}."), name=name, names=", ".join(names))
     try:
         values = {field: _value(field, text) for field, text in zip(names, given, strict=False) if text}
-    except ValueError as error:
-        raise _wrong(part, str(error)) from None
+    except _Unread as error:
+        raise _wrong(part, *error.args, **error.values) from None
     missing = [each for each in names if each not in values and _needed(kind, each)]
     if missing:
-        raise _wrong(part, f"'{name}' needs {', '.join(missing)}")
+        raise _wrong(part, mark("'{name}' needs {names}."), name=name, names=", ".join(missing))
     return kind(**values, **_numbers(name, part, values, source))
 
 
@@ -157,7 +169,9 @@ def _numbers(name: str, part: str, values: dict[str, Any], source: Source | None
     else:
         return {}
     if source is None:
-        raise _wrong(part, f"'{name}' takes numbers from another run, and there is none here")
+        raise _wrong(
+            part, mark("'{name}' takes numbers from another run, and there is none here."), name=name
+        )
     found = source(name, values["where"], index, what[0] if isinstance(what, tuple) else what)
     return {field: tuple(found.tolist()) if name == "mean" else found}
 
@@ -165,7 +179,7 @@ def _numbers(name: str, part: str, values: dict[str, Any], source: Source | None
 def _value(name: str, text: str) -> Any:
     if name == "where":
         if not _PATH.fullmatch(text):
-            raise ValueError(f"{text[:MOST]!r} is no path")
+            raise _Unread(mark("{text!r} is no path."), text=text[:MOST])
         return text
     if name in ("token", "over"):
         return unquote(text)
@@ -173,7 +187,7 @@ def _value(name: str, text: str) -> Any:
         return (unquote(text),)
     if name == "rows":
         if set(text) - set("01,"):
-            raise ValueError("a mask is rows of 0 and 1 with commas between")
+            raise _Unread(mark("a mask is rows of 0 and 1 with commas between."))
         return tuple(tuple(sign == "1" for sign in row) for row in text.split(","))
     if name in ("weights", "vector"):
         return tuple(_real(number) for number in text.split(","))
@@ -184,22 +198,24 @@ def _real(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise ValueError(f"{text[:MOST]!r} is no number") from None
+        raise _Unread(mark("{text!r} is no number."), text=text[:MOST]) from None
     if number - number != 0:
-        raise ValueError(f"{text[:MOST]!r} is not finite")
+        raise _Unread(mark("{text!r} is not finite."), text=text[:MOST])
     return number
 
 
 def _integer(name: str, text: str) -> int:
     if not re.fullmatch(r"-?[0-9]{1,9}", text):
-        raise ValueError(f"{name} is a whole number, not {text[:MOST]!r}")
+        raise _Unread(mark("{name} is a whole number, not {text!r}."), name=name, text=text[:MOST])
     return int(text)
 
 
-def _wrong(part: str, rule: str) -> InputError:
+def _wrong(part: str, rule: str, **values: Any) -> InputError:
     shown = part if len(part) <= MOST else part[:MOST] + "…"
     return InputError(
-        f"The change '{shown}' cannot be read.",
-        f"{rule.removesuffix('.')}.",
+        "The change '{shown}' cannot be read.",
+        rule,
         "Take this part out of the link, or choose the change on the page.",
+        shown=shown,
+        **values,
     )

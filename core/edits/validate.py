@@ -37,11 +37,12 @@ def split_by_fit(edits: Sequence[Edit], run: Run) -> tuple[tuple[Edit, ...], tup
 def _tried(edit: Edit, run: Run, places: Mapping[str, Shape], now: Mapping[str, Tensor]) -> dict[str, Tensor]:
     met = [path for path in places if matches(path, edit.where)]
     if not met:
-        wrong = f"{run.model.name} has no value at '{edit.where}'."
         raise InputError(
-            wrong,
+            "{name} has no value at '{where}'.",
             "A change names a value of the model that it was made for.",
             "Choose the change on the page.",
+            name=run.model.name,
+            where=edit.where,
         )
     found = {}
     for path in met:

@@ -44,9 +44,12 @@ class Patch:
             return new.expand_as(value)
         except RuntimeError:
             raise InputError(
-                f"The value for '{self.where}' is {tuple(new.shape)}, the one here {tuple(value.shape[1:])}.",
+                "The value for '{where}' is {shape}, the one here {here}.",
                 "A patch replaces each number by another.",
                 "Take it from a run of a text with as many tokens.",
+                where=self.where,
+                shape=tuple(new.shape),
+                here=tuple(value.shape[1:]),
             ) from None
 
 
@@ -65,9 +68,12 @@ class AddVector:
         vector = torch.tensor(self.vector, dtype=resid.dtype)
         if len(vector) != resid.shape[-1]:
             raise InputError(
-                f"The vector has {len(vector)} numbers, what stands at '{self.where}' has {resid.shape[-1]}.",
+                "The vector has {n} numbers, what stands at '{where}' has {width}.",
                 "A vector is added to another of the same width.",
                 "Give one of this model.",
+                n=len(vector),
+                where=self.where,
+                width=resid.shape[-1],
             )
         if self.position is None:
             return resid + vector
@@ -131,8 +137,12 @@ class ReplaceToken:
     def __call__(self, words: Tensor) -> Tensor:
         position = check_index(self.position, words.shape[1], "position", self.where)
         if self.vector is None:
-            wrong, rule = f"“{self.token}” has no vector here.", "It is a row of the table of a model."
-            raise InputError(wrong, rule, "Give the edit to model.run, or give its vector.")
+            raise InputError(
+                "“{token}” has no vector here.",
+                "It is a row of the table of a model.",
+                "Give the edit to model.run, or give its vector.",
+                token=self.token,
+            )
         return replace_at(words, (slice(None), position), to_tensor(self.vector).to(words.dtype))
 
 
@@ -152,7 +162,10 @@ class Function:
             return self.fn(value)
         except Exception as error:
             raise InputError(
-                f"The function of the edit at '{self.where}' raises {type(error).__name__}: {error}",
+                "The function of the edit at '{where}' raises {name}: {error}",
                 "It is given the value as a tensor, batch axis included, and returns one of the same shape and dtype.",
                 "Mend the function.",
+                where=self.where,
+                name=type(error).__name__,
+                error=str(error),
             ) from error

@@ -129,8 +129,11 @@ class CorpusJobs:
         parts = texts if pictures else [bounds.slice_tokens(model, text, 0, most) for text in texts]
         examples = [Example(part) for part in parts if part]
         if not examples:
-            rule = "A head is measured on texts, one per line."
-            raise InputError("There is no text to read.", rule, "Type a line, or choose another file.")
+            raise InputError(
+                "There is no text to read.",
+                "A head is measured on texts, one per line.",
+                "Type a line, or choose another file.",
+            )
         again, readings = evenly(examples, CONTROLS), {}
         if not pictures:
             rng = np.random.default_rng(0)
@@ -160,7 +163,7 @@ class CorpusJobs:
         while True:
             if not engine.is_current(model):
                 raise InputError(
-                    f"{model.name} was closed.", "A reading ends with its model.", "Open it again."
+                    "{name} was closed.", "A reading ends with its model.", "Open it again.", name=model.name
                 )
             try:
                 engine.submit(("heads.corpus", model.name, job, step), read, cost)

@@ -72,9 +72,14 @@ def _fitted(model: Model, line: TextLine, most: int) -> TextLine:
     if not part or len(part.rstrip()) >= len(text):
         return replace(line, text=text[:LETTERS])
     if line.target and model.spec.has_source:
-        wrong = f"The text has more than {most} tokens."
-        rule = "A text with its translation is read whole."
-        reason = str(InputError(wrong, rule, "Split it, and its translation, into sentences."))
+        reason = str(
+            InputError(
+                "The text has more than {most} tokens.",
+                "A text with its translation is read whole.",
+                "Split it, and its translation, into sentences.",
+                most=most,
+            )
+        )
         return replace(line, text=text[:LETTERS], error=reason)
     return replace(line, text=part)
 
@@ -187,8 +192,9 @@ def _patiently(reading: DataSetReading, key: Hashable, fn: Callable[[], Any], co
     while True:
         for model in filter(None, (reading.model, reading.other)):
             if not engine.is_current(model):
-                rule = "A reading ends with its model."
-                raise InputError(f"{model.name} was closed.", rule, "Open it again.")
+                raise InputError(
+                    "{name} was closed.", "A reading ends with its model.", "Open it again.", name=model.name
+                )
         try:
             return engine.submit(key, fn, cost)
         except Busy:

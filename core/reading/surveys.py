@@ -206,7 +206,7 @@ class Surveys:
         while len(notes) < len(steps):
             if not engine.is_current(model):
                 raise InputError(
-                    f"{model.name} was closed.", "A survey ends with its model.", "Open it again."
+                    "{name} was closed.", "A survey ends with its model.", "Open it again.", name=model.name
                 )
             if not tell(len(notes)):
                 break

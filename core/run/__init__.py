@@ -16,6 +16,7 @@ from core.run.token_sequence import TokenSequence
 from core.text import Word
 from core.text.tokenizer import Span
 from core.trace import Trace, contents, matches, unknown_path
+from core.wording import mark
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -297,8 +298,13 @@ class Run:
         score; of one that finds answers two rows, where an answer begins and where it ends, over the positions. `choice` names the columns.
         """
         if not self.model.has_scores:
-            rule = f"Scores are of words, classes, tags or answers; {self.model.lacks('answer')}"
-            raise InputError(f"{self.model.name} has no scores.", rule, "Read one of its outputs by name.")
+            raise InputError(
+                "{name} has no scores.",
+                "Scores are of words, classes, tags or answers; {lack}",
+                "Read one of its outputs by name.",
+                name=self.model.name,
+                lack=self.model.lacks("answer"),
+            )
         scores = self._output(self.model.main_output)
         if self.model.main_output == "answer":
             return scores.T
@@ -333,9 +339,14 @@ class Run:
 
     def _output(self, name: str) -> Array:
         if name not in self.model.outputs and not hasattr(self.model.network, name):
-            has = f"It has {', '.join(self.model.outputs) or 'none'}."
-            use = "Use one of them." if self.model.outputs else "Read its trace, or choose another model."
-            raise InputError(f"{self.model.name} has no output '{name}'.", has, use)
+            raise InputError(
+                "{model} has no output '{name}'.",
+                "It has {names}.",
+                "Use one of them." if self.model.outputs else "Read its trace, or choose another model.",
+                model=self.model.name,
+                name=name,
+                names=", ".join(self.model.outputs) or mark("none"),
+            )
         output = self.outputs.value(name).float().numpy()
         return _sealed(self.side.real_rows(output) if output.ndim > 1 else output)
 
@@ -347,16 +358,28 @@ class Run:
         """
         stacks = self.model.spec.stacks
         if not stacks:
-            wrong = f"{self.model.name} has no layers."
-            raise InputError(wrong, "A word's vector is a row of its table.", "Read trace['embed.token'].")
+            raise InputError(
+                "{name} has no layers.",
+                "A word's vector is a row of its table.",
+                "Read trace['embed.token'].",
+                name=self.model.name,
+            )
         if side is None:
             if len(stacks) > 1:
-                rule = f"hidden(side) needs one of {', '.join(stacks)}."
-                raise InputError("This model has two stacks.", rule, "Say which.")
+                raise InputError(
+                    "This model has two stacks.",
+                    "hidden(side) needs one of {names}.",
+                    "Say which.",
+                    names=", ".join(stacks),
+                )
             side = next(iter(stacks))
         if side not in stacks:
             raise InputError(
-                f"There is no side '{side}'.", f"This model has {', '.join(stacks)}.", "Choose one of them."
+                "There is no side '{side}'.",
+                "This model has {names}.",
+                "Choose one of them.",
+                side=side,
+                names=", ".join(stacks),
             )
         stack, (entering, leaving) = stacks[side], self.model.spec.stream
         n = self.model.spec.depth(self.model.config, stack)
@@ -373,15 +396,28 @@ class Run:
         they write instead: the next one, END after the last. By word, the rows of a word's pieces are averaged.
         """
         if not self.kinds:
-            wrong = f"{self.model.name} has no attention."
-            raise InputError(wrong, "In it no word attends to another.", "Choose another model.")
+            raise InputError(
+                "{name} has no attention.",
+                "In it no word attends to another.",
+                "Choose another model.",
+                name=self.model.name,
+            )
         kind = self.kinds[-1] if kind is None else kind
         if kind not in self.kinds:
-            wrong = f"There is no attention '{kind}' in {self.model.name}."
-            raise InputError(wrong, f"It has {', '.join(self.kinds)}.", "Choose one of them.")
+            raise InputError(
+                "There is no attention '{kind}' in {name}.",
+                "It has {names}.",
+                "Choose one of them.",
+                kind=kind,
+                name=self.model.name,
+                names=", ".join(self.kinds),
+            )
         if by not in ("token", "word"):
             raise InputError(
-                f"by='{by}' is unknown.", "Attention is given by 'token' or by 'word'.", "Choose one of them."
+                "by='{by}' is unknown.",
+                "Attention is given by 'token' or by 'word'.",
+                "Choose one of them.",
+                by=by,
             )
         kind_spec = self.model.spec.kind(kind)
         paths = tuple(

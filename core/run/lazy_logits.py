@@ -24,9 +24,10 @@ def check_finite(value: Float[Tensor, "*shape"], model: str) -> Float[Tensor, "*
     if bool((value < torch.inf).all()):
         return value
     raise InputError(
-        f"{model} computes numbers here that are NaN or infinite.",
+        "{model} computes numbers here that are NaN or infinite.",
         "They mean nothing: a sentence or a picture made of them would be false.",
         "Take back the last change of the model, or choose another model.",
+        model=model,
     )
 
 
@@ -55,9 +56,10 @@ class Outputs:
         if name not in self._spec:
             getattr(self._network, name)(self._early["hidden"])  # the network knows what to say
             raise InputError(
-                f"{self._name} has no output layer.",
+                "{name} has no output layer.",
                 "It was saved without it, and none is invented.",
                 "Use a model that was saved with it.",
+                name=self._name,
             )
         return self._value(name)[0]
 

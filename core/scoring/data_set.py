@@ -137,9 +137,11 @@ class DataSetReading:
         rows = [by_place[place] for place in range(len(self.lines))]
         if all(row.error for row in rows):
             reason = rows[0].error if rows else "There is no text."
-            rule = "One text at least must be read."
             raise InputError(
-                f"None of the texts can be read. {reason}", rule, "Give other texts, or choose another model."
+                "None of the texts can be read. {reason}",
+                "One text at least must be read.",
+                "Give other texts, or choose another model.",
+                reason=reason,
             )
         return DataSetResults(
             self.model.name,

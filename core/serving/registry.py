@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from core.errors import InputError
 from core.jobs.listing import Listing
 from core.serving.scheduler import TURNS
+from core.wording import mark
 
 log = logging.getLogger(__name__)
 MOST_ASIDE = 2**23
@@ -93,11 +94,15 @@ class Registry:
         entry = self.entry(name, session)
         if entry is not None and entry.ok:
             return
-        wrong = (
-            f"The model '{name}' cannot be used: {entry.problem}" if entry else f"There is no model '{name}'."
+        usable = ", ".join(listed.name for listed in self.models() if listed.ok) or mark("none")
+        raise InputError(
+            "The model '{name}' cannot be used: {problem}" if entry else "There is no model '{name}'.",
+            "Models that work: {usable}.",
+            "Choose one of those.",
+            name=name,
+            problem=entry.problem if entry else "",
+            usable=usable,
         )
-        usable = ", ".join(listed.name for listed in self.models() if listed.ok) or "none"
-        raise InputError(wrong, f"Models that work: {usable}.", "Choose one of those.")
 
     def model_in_memory(self, name: str) -> Any | None:
         """Return the model of this name if it is open already, else None; never open it."""
@@ -186,9 +191,12 @@ class Registry:
             free += others[name]
         if free < entry.memory:
             raise InputError(
-                f"{entry.name} needs {entry.memory / MB:,.0f} MB to be opened, and {max(free, 0) / MB:,.0f} MB can be had.",
+                "{name} needs {size:,.0f} MB to be opened, and {free:,.0f} MB can be had.",
                 "This server holds only so many models at once.",
                 "Choose a smaller model, or let whoever started the server give it more memory.",
+                name=entry.name,
+                size=entry.memory / MB,
+                free=max(free, 0) / MB,
             )
         return going
 

@@ -378,9 +378,11 @@ class Scheduler:
         ahead = waiting + (self._running.cost if self._running else 0.0)
         seconds = max(1, math.ceil(self._seconds(ahead)))
         raise Busy(
-            f"The server is busy: {len(self._waiting)} requests are waiting, about {seconds} s of work.",
+            "The server is busy: {n} requests are waiting, about {seconds} s of work.",
             "Beyond that nobody is let in, so that those who wait are served soon.",
-            f"Try again in about {seconds} s; what you typed is kept.",
+            "Try again in about {seconds} s; what you typed is kept.",
+            n=len(self._waiting),
+            seconds=seconds,
         )
 
     def _wake(self) -> None:

@@ -134,9 +134,12 @@ class Tokenizer:
         beyond = [index for index in ids if self._rows is not None and index >= self._rows]
         if beyond:
             raise InputError(
-                f"'{self.token(beyond[0])}' is a token that this model has no vector for.",
-                f"Its vocabulary has {len(self):,} tokens, its table {self._rows:,} rows.",
+                "'{token}' is a token that this model has no vector for.",
+                "Its vocabulary has {n:,} tokens, its table {rows:,} rows.",
                 "Leave it out of the text.",
+                token=self.token(beyond[0]),
+                n=len(self),
+                rows=self._rows,
             )
 
     def check_special_tokens(self) -> None:
@@ -341,15 +344,21 @@ def check_text(text: str) -> None:
     """Check a text. Raises InputError for more than `LONGEST` letters, or half of a surrogate pair."""
     if len(text) > LONGEST:
         raise InputError(
-            f"The text has {len(text):,} letters.", f"At most {LONGEST:,} are read.", "Shorten it."
+            "The text has {n:,} letters.",
+            "At most {longest:,} are read.",
+            "Shorten it.",
+            n=len(text),
+            longest=LONGEST,
         )
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"Character {error.start + 1} is half of a surrogate pair (U+{ord(text[error.start]):04X}).",
+            "Character {place} is half of a surrogate pair (U+{code:04X}).",
             "Text must be valid Unicode.",
             "Delete that character or type it again.",
+            place=error.start + 1,
+            code=ord(text[error.start]),
         ) from None
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CALLS = ("_", "mark")
-ERRORS = ("InputError", "Refusal", "refusal")
+ERRORS = ("InputError", "Refusal", "refusal", "Busy")
 """Errors in words: their parts are looked up when they are read (`core.errors.language`)."""
 WORDED = (
     "viz/instruments/sketch/",
@@ -21,16 +21,36 @@ WORDED = (
     "viz/classroom/",
     "viz/uploads/",
     "viz/limits.py",
+    "core/abilities.py",
     "core/model.py",
-    "core/decoding/prompt.py",
+    "core/trace.py",
     "core/analysis/arithmetic/cell.py",
+    "core/analysis/attention/aggregate.py",
+    "core/analysis/attribution/",
+    "core/analysis/diagram_nodes.py",
+    "core/analysis/documents.py",
     "core/analysis/forcing.py",
-    "core/analysis/residual/ripple.py",
-    "core/data/doodles/images.py",
+    "core/analysis/heads/corpus.py",
+    "core/analysis/heads/head_survey.py",
+    "core/analysis/residual/",
+    "core/analysis/routing.py",
+    "core/analysis/similarity.py",
+    "core/data/doodles/",
+    "core/data/patches.py",
     "core/data/scenes/language.py",
     "core/data/speech/reader.py",
+    "core/data/text_lines.py",
+    "core/decoding/",
+    "core/edits/",
+    "core/reading/",
+    "core/run/__init__.py",
+    "core/run/lazy_logits.py",
+    "core/scoring/data_set.py",
+    "core/serving/registry.py",
+    "core/serving/scheduler.py",
+    "core/text/tokenizer.py",
 )
-"""Places whose errors are worded when they are read; elsewhere `_` words them where they are raised."""
+"""Places whose errors are worded when they are read; elsewhere `_` words them where they are raised, or only who writes Python reads them."""
 KNOBS = ("pills", "segmented", "select", "select_slider", "slider", "number", "toggle", "sentence", "doodle")
 """Functions of viz.widgets.knobs that declare a control of an exhibit, its label first."""
 CHAPTERS = ("viz/course/exhibit.py", "viz/course/why/", "viz/course/look_up/")
@@ -83,8 +103,8 @@ class Message:
 def messages(root: Path = ROOT) -> dict[str, Message]:
     """Return all messages of `viz`, by their English, in the order of files and lines."""
     found: dict[str, Message] = {}
-    of_core = (*OF_CORE, *(name for name in WORDED if name.startswith("core/")))
-    for path in [*sorted((root / "viz").rglob("*")), *(root / name for name in of_core)]:
+    of_core = [*(root / name for name in OF_CORE), *worded_files(root)]
+    for path in [*sorted((root / "viz").rglob("*")), *dict.fromkeys(of_core)]:
         name = path.relative_to(root).as_posix()
         if path.suffix not in _READERS or not (
             path.suffix == ".py"
@@ -106,6 +126,14 @@ def messages(root: Path = ROOT) -> dict[str, Message]:
     for text in glossary_messages((root / GLOSSARY).read_text("utf-8")):
         found.setdefault(text, Message()).files.append(GLOSSARY)
     return found
+
+
+def worded_files(root: Path = ROOT) -> list[Path]:
+    """Return the files of `core` whose errors are worded when they are read."""
+    places = [root / name for name in WORDED if name.startswith("core/")]
+    return [
+        file for place in places for file in ([place] if place.is_file() else sorted(place.rglob("*.py")))
+    ]
 
 
 def glossary_messages(source: str) -> list[str]:

@@ -29,9 +29,11 @@ def aggregate_heads(run: Run, kind: str, how: str, by: str = "token", *, writing
     """
     if how not in get_args(How):
         raise InputError(
-            f"how={how!r} is unknown.",
-            f"Heads are joined by {', '.join(get_args(How))}.",
+            "how={how!r} is unknown.",
+            "Heads are joined by {names}.",
             "Choose one of them.",
+            how=how,
+            names=", ".join(get_args(How)),
         )
     found = run.model.spec.kind(kind)
     if how != "rollout":
@@ -41,9 +43,10 @@ def aggregate_heads(run: Run, kind: str, how: str, by: str = "token", *, writing
         return replace(attention, weights=joined, allowed=np.any(attention.allowed, axis=1, keepdims=True))
     if found.queries != found.keys:
         raise InputError(
-            f"Rollout is not defined for {kind} attention.",
+            "Rollout is not defined for {kind} attention.",
             "It follows a text through its own layers.",
             "Choose attention inside one text.",
+            kind=kind,
         )
     attention = run.attention(kind)
     rolled = replace(

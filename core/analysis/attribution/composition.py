@@ -99,17 +99,21 @@ def check_stream(model: Model, kind: str) -> None:
     streams = model.can("attend_in_layers") and model.spec.stream[0] == "resid_in"
     if not streams or not model.spec.kind(kind).layered:
         raise InputError(
-            f"The attention of {model.name} does not compose along a residual stream.",
+            "The attention of {name} does not compose along a residual stream.",
             "Composition needs layers of heads that all add to one stream.",
             "Choose a Transformer, such as gpt-mini.",
+            name=model.name,
         )
     attention = model.spec.kind(kind)
     if not attention.one_text:
         others = [each.name for each in model.spec.kinds_of(model.config) if each.one_text]
         raise InputError(
-            f"The heads of {kind} in {model.name} read keys and values of another text.",
+            "The heads of {kind} in {name} read keys and values of another text.",
             "Composition compares heads that read the stream to which they add.",
-            f"Choose {' or '.join(others)}.",
+            "Choose {names}.",
+            kind=kind,
+            name=model.name,
+            names=" or ".join(others),
         )
 
 

@@ -60,8 +60,13 @@ def hidden_token_losses(run: Run, edits: Sequence[Edit] = ()) -> Float[Array, " 
     """
     model, side = run.model, run.side.without_padding
     if not model.can("fill_blanks"):
-        rule = f"Hidden tokens are predicted by a masked language model; {model.lacks('fill_blanks')}"
-        raise InputError(f"{model.name} fills no blanks.", rule, "Choose another model.")
+        raise InputError(
+            "{name} fills no blanks.",
+            "Hidden tokens are predicted by a masked language model; {lack}",
+            "Choose another model.",
+            name=model.name,
+            lack=model.lacks("fill_blanks"),
+        )
     special, output = frozenset(side.special_positions), model.outputs["logits"]
     places = [place for place in range(len(side.ids)) if place not in special]
     if not places:
@@ -87,15 +92,20 @@ def _rows_and_targets(run: Run, truth: str | None) -> tuple[list[int], list[int]
         classes = list(run.model.class_names)
         if truth not in classes:
             raise InputError(
-                f"'{truth}' is not a class of {run.model.name}.",
-                f"Its classes are {', '.join(classes)}.",
+                "'{truth}' is not a class of {name}.",
+                "Its classes are {names}.",
                 "Name one of them as the truth.",
+                truth=truth,
+                name=run.model.name,
+                names=", ".join(classes),
             )
         return [0], [classes.index(truth)]
     if run.model.main_output != "logits":
-        rule = "A loss compares with the next token, a hidden word or a class."
         raise InputError(
-            f"No truth is known for what {run.model.name} outputs.", rule, "Choose another model."
+            "No truth is known for what {name} outputs.",
+            "A loss compares with the next token, a hidden word or a class.",
+            "Choose another model.",
+            name=run.model.name,
         )
     ids, n = run.ids, run.side.n_real
     if run.model.spec.framed:
@@ -105,9 +115,8 @@ def _rows_and_targets(run: Run, truth: str | None) -> tuple[list[int], list[int]
         if len(whole) != n or any(
             a != b for place, (a, b) in enumerate(zip(whole, ids, strict=False)) if place not in places
         ):
-            wrong = "The truth is not the text with its blanks filled."
             raise InputError(
-                wrong,
+                "The truth is not the text with its blanks filled.",
                 "Each blank stands for one token, all else is the same.",
                 "Hide a word that is one token.",
             )

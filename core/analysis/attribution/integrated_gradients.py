@@ -62,18 +62,20 @@ def integrated_gradients(
     """
     if steps < 1:
         raise InputError(
-            f"{steps} steps are no path.",
+            "{steps} steps are no path.",
             "The gradient is averaged over at least one point between baseline and text.",
             "Give steps=64, say.",
+            steps=steps,
         )
     path = "encoder.embed.token" if model.spec.has_source else "embed.token"
     with torch.inference_mode(False):
         full_run = item.run(model, keep=("*embed.token",))
         if path not in full_run.trace:
             raise InputError(
-                f"{model.name} reads no tokens.",
+                "{name} reads no tokens.",
                 "Integrated gradients belong to the vectors of tokens or patches that a model reads.",
                 "Choose a model of texts, or of pictures in patches.",
+                name=model.name,
             )
         item.check_target(model)
         x = torch.tensor(full_run.trace[path])
@@ -120,9 +122,10 @@ def written_gradients(
     """
     if not model.can("write"):
         raise InputError(
-            f"{model.name} writes nothing.",
+            "{name} writes nothing.",
             "Attributed is each token that a model writes after others.",
             "Give integrated_gradients(model, item, output) the output of this model.",
+            name=model.name,
         )
     item.check_target(model)
     run = item.run(model, keep=())

@@ -166,9 +166,10 @@ def _kinds(model: Model) -> tuple[list[Kind], str]:
     kinds = [kind for kind in model.spec.kinds if kind.layered and kind.stack == stack]
     if not kinds:
         raise InputError(
-            f"The output of {model.name} is not a sum over layers.",
+            "The output of {name} is not a sum over layers.",
             "Attribution splits a residual stream into its parts.",
             "Choose another model.",
+            name=model.name,
         )
     return kinds, stack
 
@@ -194,9 +195,10 @@ class _BackwardWalk:
         name, head = self.run.model.main_output, getattr(network, "task", None)
         if getattr(network, "to_distilled", None) is not None:
             raise InputError(
-                f"The output of {self.run.model.name} is not one sum.",
+                "The output of {name} is not one sum.",
                 "It is the mean of what two heads read at two positions.",
                 "Ablate a part instead (What matters).",
+                name=self.run.model.name,
             )
         out = getattr(network, f"to_{name}") if head is None else head.out
         self.c = _array(out.weight)[target.row if name == "answer" else target.token]

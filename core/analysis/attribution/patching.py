@@ -28,11 +28,12 @@ from core.analysis.attribution.target_token import (
     target_rows,
 )
 from core.analysis.residual.ripple import changeable_spans, changed_texts, replacements, same_token_count
-from core.errors import InputError
+from core.errors import InputError, Marked
 from core.model import Model
 from core.models import ENTERS, Family, Kind
 from core.run import Run
 from core.trace import Edit
+from core.wording import mark
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -81,9 +82,13 @@ class PatchAt:
 
     def __call__(self, value: Tensor) -> Tensor:
         if value.shape[1:] != self.value.shape:
-            wrong = f"'{self.where}' is {tuple(value.shape[1:])} here and {tuple(self.value.shape)} in the run it comes from."
             raise InputError(
-                wrong, "A patch goes between texts of equal length.", "Use two texts with as many tokens."
+                "'{where}' is {here} here and {there} in the run it comes from.",
+                "A patch goes between texts of equal length.",
+                "Use two texts with as many tokens.",
+                where=self.where,
+                here=tuple(value.shape[1:]),
+                there=tuple(self.value.shape),
             )
         new = value.clone()
         rows = slice(None) if self.positions is None else list(self.positions)
@@ -150,14 +155,16 @@ def make_pair(
     ids = [(run.source or run.side).ids for run in (clean, corrupted)]
     if len(ids[0]) != len(ids[1]) or clean.side.n_real != corrupted.side.n_real:
         raise InputError(
-            f"The first sentence has {len(ids[0])} tokens here, the second {len(ids[1])}.",
+            "The first sentence has {first} tokens here, the second {second}.",
             "A patch goes between equal numbers of positions.",
             "Change a word into one with as many tokens.",
+            first=len(ids[0]),
+            second=len(ids[1]),
         )
     if metric is not None:
-        return _differing(Pair(clean, corrupted, metric), "value of the metric")
+        return _differing(Pair(clean, corrupted, metric), mark("value of the metric"))
     if clean.model.main_output == "score":
-        return _differing(Pair(clean, corrupted, output_target(clean, 0, 0)), "score")
+        return _differing(Pair(clean, corrupted, output_target(clean, 0, 0)), mark("score"))
     token, against = (None if each is None else column_of(clean, each) for each in (answer, foil))
     model, rows = clean.model, measured_rows(clean, corrupted) if row is None else [row]
     if row is None and answer is not None and model.spec.writes and not model.spec.has_source:
@@ -175,7 +182,9 @@ def make_pair(
     if not parting:
         given = answer is not None or foil is not None
         raise _same_answer(clean, next((each.token for each in targets), 0), has_answer=given)
-    return _differing(max(parting, key=lambda pair: pair.values[0] - pair.values[1]), "logit difference")
+    return _differing(
+        max(parting, key=lambda pair: pair.values[0] - pair.values[1]), mark("logit difference")
+    )
 
 
 def measured_rows(clean: Run, corrupted: Run) -> list[int]:
@@ -208,9 +217,10 @@ def _differing(pair: Pair, quantity: str) -> Pair:
     if pair.values[0] != pair.values[1]:
         return pair
     raise InputError(
-        f"Both sentences have the same {quantity}.",
+        "Both sentences have the same {quantity}.",
         "A patch restores a part of the difference between the two.",
         "Change another word.",
+        quantity=quantity,
     )
 
 
@@ -219,20 +229,23 @@ def _same_answer(clean: Run, column: int, *, has_answer: bool) -> InputError:
     model = clean.model
     if has_answer:
         return InputError(
-            f"Answer and foil are both “{clean.choice(column)}”.",
+            "Answer and foil are both “{choice}”.",
             "The measure is the difference between two outputs that is restored.",
             "Choose another foil.",
+            choice=clean.choice(column),
         )
     if model.is_classifier:
         return InputError(
-            f"The model classifies both as {model.choice(column)}.",
+            "The model classifies both as {choice}.",
             "The measure is the difference between two classes that is restored.",
             "Choose one that the model classifies differently.",
+            choice=model.choice(column),
         )
     if model.main_output != "logits":
-        what = "the same tags" if model.main_output == "tags" else "its answer at the same position"
         return InputError(
-            f"The model gives both sentences {what}.",
+            "The model gives both sentences the same tags."
+            if model.main_output == "tags"
+            else "The model gives both sentences its answer at the same position.",
             "The measure is the difference between two outputs that is restored.",
             "Change another word.",
         )
@@ -387,18 +400,23 @@ class PatchGrid:
     ) -> None:
         if over not in QUANTITIES:
             raise InputError(
-                f"There is no quantity '{over}'.",
-                f"Patched are {', '.join(QUANTITIES)}.",
+                "There is no quantity '{over}'.",
+                "Patched are {names}.",
                 "Choose one of them.",
+                over=over,
+                names=", ".join(QUANTITIES),
             )
         model, spec = pair.clean.model, pair.clean.model.spec
         kinds = [each for each in spec.kinds_of(model.config) if each.layered]
         self.pair, self.over, self._stack = pair, over, stack or next(iter(spec.stacks.values()), "")
         if over not in quantities(pair.clean):
             raise InputError(
-                f"{model.name} has no {QUANTITIES[over]} in layers.",
+                "{name} has no {quantity} in layers.",
                 "Patched is a value that each of its layers computes.",
-                f"Choose another of {', '.join(QUANTITIES)}.",
+                "Choose another of {names}.",
+                name=model.name,
+                quantity=Marked(QUANTITIES[over]),
+                names=", ".join(QUANTITIES),
             )
         if over in ("resid", "ffn"):
             self._kind = max(kinds, key=lambda each: each.stack == self._stack)
@@ -411,7 +429,12 @@ class PatchGrid:
         wrong = [place for place in positions or () if not -n <= place < n]
         if wrong:
             raise InputError(
-                f"There is no position {wrong[0]}.", f"There are {n} here.", f"Choose 0 to {n - 1}."
+                "There is no position {position}.",
+                "There are {n} here.",
+                "Choose 0 to {last}.",
+                position=wrong[0],
+                n=n,
+                last=n - 1,
             )
         self.positions = None if positions is None else tuple(place % n for place in positions)
         by_head = over in BY_HEAD or self.positions is None
@@ -489,8 +512,9 @@ def _tensor(run: Run, path: str) -> Tensor:
     """Return a recorded value of a run. Raises InputError for a run that did not keep it."""
     if path not in run.trace:
         raise InputError(
-            f"The clean run did not keep '{path}'.",
+            "The clean run did not keep '{path}'.",
             "A patch is a value of the clean run.",
             "Run the clean text without keep=, or with the path of this value.",
+            path=path,
         )
     return torch.tensor(np.asarray(run.trace[path]))

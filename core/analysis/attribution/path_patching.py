@@ -53,14 +53,22 @@ def path_patching(
     check_stream(model, kind)
     if by not in LEAVES:
         raise InputError(
-            f"A head receives nothing by '{by}'.", f"It has {', '.join(LEAVES)}.", "Choose one of them."
+            "A head receives nothing by '{by}'.",
+            "It has {names}.",
+            "Choose one of them.",
+            by=by,
+            names=", ".join(LEAVES),
         )
     attention, n_heads = model.spec.kind(kind), model.config.n_heads
     if not (0 < layer < attention.n_layers(model.config) and 0 <= head < n_heads):
         raise InputError(
-            f"L{layer}.H{head} receives nothing from an earlier head.",
-            f"There are {attention.n_layers(model.config)} layers of {n_heads} heads, counted from 0, and nothing is below layer 0.",
+            "L{layer}.H{head} receives nothing from an earlier head.",
+            "There are {n_layers} layers of {n_heads} heads, counted from 0, and nothing is below layer 0.",
             "Choose a head of a later layer.",
+            layer=layer,
+            head=head,
+            n_layers=attention.n_layers(model.config),
+            n_heads=n_heads,
         )
     inputs = input_of(pair.corrupted)
     runs = LayerEdits(model, inputs["text"], kind, target=inputs["target"], pair=inputs["pair"])

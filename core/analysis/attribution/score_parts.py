@@ -98,9 +98,11 @@ def score_parts(run: Run, kind: str, layer: int, head: int, query: int, key: int
         or model.spec.stream[0] not in ("resid_in", "features_in")
     ):
         raise InputError(
-            f"The scores of {kind} in {model.name} have no earlier parts.",
+            "The scores of {kind} in {name} have no earlier parts.",
             "A score is split along a residual stream, to which each layer adds.",
             "Look at its arithmetic instead.",
+            kind=kind,
+            name=model.name,
         )
     of_query, of_key = query_and_key_parts(
         model.network, model.spec, batch_of(run), kind, layer, head, query, key
@@ -161,9 +163,11 @@ def scores_of_attending(
     model, found = run.model, run.model.spec.kind(kind)
     if not reaches_words(model, kind):
         raise InputError(
-            f"What {kind} in {model.name} writes does not reach a score of words directly.",
+            "What {kind} in {name} writes does not reach a score of words directly.",
             "The output layer reads the residual stream of the stack that predicts words.",
             "Choose an attention of that stack, or look at its parts (Why here?).",
+            kind=kind,
+            name=model.name,
         )
     held, output = HeldNetwork(model.network), model.outputs["logits"]
     batch, cap = batch_of(run), getattr(model.network, "logit_cap", 0.0)

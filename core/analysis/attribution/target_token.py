@@ -80,7 +80,12 @@ def output_target(run: Run, row: int, token: int | str, against: int | str | Non
     rows = len(run.scores)
     if not -rows <= row < rows:
         raise InputError(
-            f"There is no row {row}.", f"The scores have {rows} rows.", f"Choose 0 to {rows - 1}."
+            "There is no row {row}.",
+            "The scores have {rows} rows.",
+            "Choose 0 to {last}.",
+            row=row,
+            rows=rows,
+            last=rows - 1,
         )
     columns = (column_of(run, token), None if against is None else column_of(run, against))
     return OutputTarget(row % rows, *columns, activation_of(run.model))
@@ -97,7 +102,12 @@ def column_of(run: Run, name: int | str) -> int:
     if name in names:
         return names.index(name)
     raise InputError(
-        f"{model.name} has no output '{name}'.", f"It has {', '.join(names)}.", "Choose one of them."
+        "{model} has no output '{name}'.",
+        "It has {names}.",
+        "Choose one of them.",
+        model=model.name,
+        name=name,
+        names=", ".join(names),
     )
 
 
@@ -158,8 +168,9 @@ def default_row(run: Run) -> int:
         if not found:
             raise InputError(
                 "There is no word in this text.",
-                f"{run.model.name} predicts a word, or a blank.",
+                "{name} predicts a word, or a blank.",
                 "Type a word, or [MASK].",
+                name=run.model.name,
             )
         return found[0]
     begins = {word.pieces[0] for word in run.side.words if any(c.isalpha() for c in word.text)}
@@ -173,7 +184,7 @@ def _rarest(run: Run) -> int:
     words = tagged_words(run)
     if not words:
         raise InputError(
-            "There is no word in this text.", f"{run.model.name} tags words.", "Type a sentence."
+            "There is no word in this text.", "{name} tags words.", "Type a sentence.", name=run.model.name
         )
     counts = Counter(word.tag for word in words)
     return min(words, key=lambda word: (counts[word.tag], -word.chance)).row

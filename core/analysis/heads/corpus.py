@@ -231,9 +231,12 @@ class CorpusReading:
         """Return the heads by kind of attention. Raises InputError, with the first reason, where no passage could be read."""
         if not any(tally.measures for tally in self._tallies.values()):
             raise InputError(
-                f"None of the passages can be read. {self.problem}".strip(),
+                "None of the passages can be read. {problem}"
+                if self.problem
+                else "None of the passages can be read.",
                 "Heads are measured on texts that the model can read.",
                 "Give other texts.",
+                problem=self.problem,
             )
         others = {name: reading._tallies for name, reading in (controls or {}).items()}
         return {

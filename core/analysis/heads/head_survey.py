@@ -85,9 +85,11 @@ def scores_or_reason(read: Callable[[], TextScores]) -> TextScores | str:
 def average_results(results: Sequence[TextScores | str]) -> dict[str, HeadHabits]:
     """Return the means of the measures of many texts, by kind of attention. Raises InputError, with the reason of the first, where all were left out."""
     if results and all(isinstance(one, str) for one in results):
-        rule = "A habit is measured on texts."
         raise InputError(
-            f"None of the texts can be read: {results[0]}", rule, "Look at its heads on a text of your own."
+            "None of the texts can be read: {reason}",
+            "A habit is measured on texts.",
+            "Look at its heads on a text of your own.",
+            reason=results[0],
         )
     by_kind: dict[str, list[tuple[Scores, Scores]]] = {}
     for one in results:

@@ -122,8 +122,9 @@ def _side(model: Model) -> str:
     """Return the stack that the output layer reads."""
     if not any(kind.layered for kind in model.spec.kinds):
         raise InputError(
-            f"{model.name} has no layers after which its output could be read.",
+            "{name} has no layers after which its output could be read.",
             "The lens reads a residual stream.",
             "Choose another model.",
+            name=model.name,
         )
     return "decoder" if "decoder" in model.spec.stacks else "encoder"

@@ -23,7 +23,11 @@ def example(name: str) -> Pixels:
     """
     if name not in _DRAWINGS:
         raise InputError(
-            f"There is no doodle '{name}'.", f"There are {', '.join(NAMES)}.", "Choose one of them."
+            "There is no doodle '{name}'.",
+            "There are {names}.",
+            "Choose one of them.",
+            name=name,
+            names=", ".join(NAMES),
         )
     return _pixels(name).copy()
 

@@ -7,6 +7,7 @@ import threading
 import zlib
 from io import BytesIO
 from math import ceil
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from PIL import Image, ImageFilter, ImageOps
 from core.data.doodles.strokes import LONGER, RADIUS
 from core.data.doodles.text import SIDE, Pixels
 from core.errors import InputError
+from core.wording import mark
 
 MOST_BYTES = 8_000_000
 MOST_PIXELS = 4096 * 4096
@@ -41,8 +43,9 @@ _BROKEN = (
     KeyError,
     OverflowError,
 )
-_RULE = f"A picture is a PNG or JPEG of at most {MOST_BYTES // 10**6} MB and {MOST_PIXELS:,} pixels."
-_REMEDY = "Save it smaller, or take a screenshot of it, and upload that."
+_RULE = mark("A picture is a PNG or JPEG of at most {megabytes} MB and {pixels:,} pixels.")
+_REMEDY = mark("Save it smaller, or take a screenshot of it, and upload that.")
+_SIZES: dict[str, Any] = {"megabytes": MOST_BYTES // 10**6, "pixels": MOST_PIXELS}
 Grey = NDArray[np.float64]
 
 
@@ -82,15 +85,15 @@ def from_image(data: bytes) -> Pixels:
 def _decoded(data: bytes) -> Grey:
     """Decode the file to grey values (row, column) from 0, black, to 1, white, at most WORKED pixels each way; transparent pixels become white."""
     if len(data) > MOST_BYTES:
-        raise InputError(f"A file of {len(data) / 1e6:,.1f} MB.", _RULE, _REMEDY)
+        raise InputError("A file of {n:,.1f} MB.", _RULE, _REMEDY, n=len(data) / 1e6, **_SIZES)
     try:
         with _ONE, Image.open(BytesIO(data), formats=FORMATS) as image:
             _judge(image, data)
             return _grey(image)
     except Image.UnidentifiedImageError:
-        raise InputError("This file is not a PNG or JPEG.", _RULE, _REMEDY) from None
+        raise InputError("This file is not a PNG or JPEG.", _RULE, _REMEDY, **_SIZES) from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise InputError("The picture has too many pixels.", _RULE, _REMEDY) from None
+        raise InputError("The picture has too many pixels.", _RULE, _REMEDY, **_SIZES) from None
     except InputError:
         raise
     except _BROKEN:
@@ -105,7 +108,14 @@ def _judge(image: Image.Image, data: bytes) -> None:
     """Raise InputError for a picture whose header announces too many pixels, too long a side or too many scans, before any pixel is decoded."""
     width, height = image.size
     if width * height > MOST_PIXELS:
-        raise InputError(f"A picture of {width:,} by {height:,} pixels.", _RULE, _REMEDY)
+        raise InputError(
+            "A picture of {width:,} by {height:,} pixels.",
+            _RULE,
+            _REMEDY,
+            width=width,
+            height=height,
+            **_SIZES,
+        )
     if max(width, height) > LONGEST_SIDES * min(width, height):
         raise InputError(
             "A picture of {width:,} by {height:,} pixels.",

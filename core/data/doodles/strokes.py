@@ -46,7 +46,11 @@ def from_strokes(strokes: Sequence[ArrayLike], on: Pixels | None = None) -> Pixe
     total = sum(map(len, lines))
     if total > MOST_POINTS:
         raise InputError(
-            f"A drawing of {total:,} points.", f"It has at most {MOST_POINTS:,}.", "Clear it, and draw less."
+            "A drawing of {total:,} points.",
+            "It has at most {most_points:,}.",
+            "Clear it, and draw less.",
+            total=total,
+            most_points=MOST_POINTS,
         )
     before = np.zeros((SIDE, SIDE), dtype=np.uint8) if on is None else on
     if not total:

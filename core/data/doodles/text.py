@@ -10,19 +10,22 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import InputError
+from core.wording import mark
 
 SIDE = 28
 PREFIX = "doodle:"
 LONGEST = 1100
 """Letters of a doodle's text: 784 bytes that deflate cannot shorten take about 1060."""
 Pixels = NDArray[np.uint8]
-_RULE = f"A doodle is {SIDE} by {SIDE} grey pixels, written as {PREFIX} and letters that hold them."
-_REMEDY = "Draw one, upload a picture, or copy the whole text of a doodle."
+_RULE = mark("A doodle is {side} by {side} grey pixels, written as {prefix} and letters that hold them.")
+_REMEDY = mark("Draw one, upload a picture, or copy the whole text of a doodle.")
+_SIZES: dict[str, Any] = {"side": SIDE, "prefix": PREFIX}
 
 
 def as_text(pixels: ArrayLike) -> str:
@@ -35,13 +38,20 @@ def as_text(pixels: ArrayLike) -> str:
     """
     given = np.asarray(pixels)
     if given.shape != (SIDE, SIDE):
-        raise InputError(f"Pixels of shape {given.shape}.", _RULE, "Scale the picture to this size first.")
+        raise InputError(
+            "Pixels of shape {shape}.",
+            _RULE,
+            "Scale the picture to this size first.",
+            shape=given.shape,
+            **_SIZES,
+        )
     found = given.astype(np.uint8) if given.dtype.kind in "ui" else None
     if found is None or (found != given).any():
         raise InputError(
-            f"Pixels of type {given.dtype}, some of which are no brightness.",
+            "Pixels of type {dtype}, some of which are no brightness.",
             "A brightness is a whole number from 0, black, to 255, white.",
             "Scale and round them first.",
+            dtype=str(given.dtype),
         )
     packer = zlib.compressobj(9, zlib.DEFLATED, -15, 9)
     packed = packer.compress(found.tobytes()) + packer.flush()
@@ -60,20 +70,35 @@ def from_text(text: str) -> Pixels:
     """
     given = text.strip()
     if not given.startswith(PREFIX):
-        raise InputError(f"'{given}' is not a doodle." if given else "There is no doodle.", _RULE, _REMEDY)
+        raise InputError(
+            "'{given}' is not a doodle." if given else "There is no doodle.",
+            _RULE,
+            _REMEDY,
+            given=given,
+            **_SIZES,
+        )
     if len(given) > LONGEST:
-        raise InputError(f"A doodle of {len(given):,} letters.", f"It has at most {LONGEST:,}.", _REMEDY)
+        raise InputError(
+            "A doodle of {n:,} letters.",
+            "It has at most {longest:,}.",
+            _REMEDY,
+            n=len(given),
+            longest=LONGEST,
+        )
     letters = given[len(PREFIX) :]
     unpacker, size = zlib.decompressobj(-15), SIDE * SIDE
     try:
         packed = base64.b64decode(letters.encode("ascii") + b"=" * (-len(letters) % 4), b"-_", validate=True)
         found = unpacker.decompress(packed, size + 1)
     except (UnicodeEncodeError, binascii.Error, zlib.error):
-        raise InputError(f"The letters of '{given}' hold no pixels.", _RULE, _REMEDY) from None
+        raise InputError(
+            "The letters of '{given}' hold no pixels.", _RULE, _REMEDY, given=given, **_SIZES
+        ) from None
     if len(found) != size or not unpacker.eof or unpacker.unused_data:
-        pixels = f"more than {size:,}" if len(found) > size else f"{len(found):,}"
-        told = (
-            f"a doodle of {pixels} pixels" if len(found) != size else "more than a doodle, or not all of one"
-        )
-        raise InputError(f"The letters of '{given}' hold {told}.", _RULE, _REMEDY)
+        wrong = mark("The letters of '{given}' hold more than a doodle, or not all of one.")
+        if len(found) > size:
+            wrong = mark("The letters of '{given}' hold a doodle of more than {size:,} pixels.")
+        elif len(found) < size:
+            wrong = mark("The letters of '{given}' hold a doodle of {n:,} pixels.")
+        raise InputError(wrong, _RULE, _REMEDY, given=given, size=size, n=len(found), **_SIZES)
     return np.frombuffer(found, dtype=np.uint8).reshape(SIDE, SIDE).copy()

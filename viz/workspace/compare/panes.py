@@ -76,7 +76,7 @@ def ask(views: Sequence[View], by: str) -> list[PaneRequest]:
                 else PaneRequest(view, None, wrong)
             )
         except InputError as error:
-            found.append(PaneRequest(view, None, str(error)))
+            found.append(PaneRequest(view, None, error.text))
     return found
 
 

@@ -337,7 +337,7 @@ def corpus(model: str) -> tuple[ModelCorpus | None, str]:
     try:
         return _corpus(model, path.stat().st_mtime_ns), ""
     except InputError as error:
-        return None, str(error)
+        return None, error.text
 
 
 def writes(corpus: ModelCorpus, head: Head) -> HeadWrites | None:

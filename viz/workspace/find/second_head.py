@@ -62,7 +62,7 @@ def choose(head: Head, corpus: ModelCorpus, heads: HeadCorpus) -> SecondHead | N
         try:
             own, kinds, note = _measured(head, corpus, heads, model, read_now=model in steps)
         except InputError as error:
-            st.info(literal(str(error)))
+            st.info(literal(error.text))
             return None
         places = {
             f"{kind} {head_name(layer, number)}": HeadRef(kind, int(layer), int(number))
@@ -144,7 +144,7 @@ def show_patterns(head: Head, second: Head, selection: Selection) -> None:
         both = [data.pane_of(_view(one, selection), "word") for one in (head, second)]
         comparison = data.compared(both, "word")
     except InputError as error:
-        st.caption(literal(str(error)))
+        st.caption(literal(error.text))
         return
     pair = comparison.pair(0, 1)
     for place, (column, one) in enumerate(

@@ -90,7 +90,7 @@ def plain(p: Selection) -> Run:
     if not model.has_scores:
         raise InputError(
             _("{model} cannot be asked what matters.", model=p.model),
-            _("A part matters for what a model outputs; {lack}", lack=model.lacks("answer")),
+            _("A part matters for what a model outputs; {lack}", lack=_(model.lacks("answer"))),
             _("Choose another model."),
         )
     return model_run.fixed(p, (model.main_output,))

@@ -54,7 +54,7 @@ def compute(p: Selection) -> Run:
     if not model.can("answer_texts"):
         raise InputError(
             _("{model} has no output that could be read after each layer.", model=p.model),
-            _("The logit lens reads a text's words or classes; {lack}", lack=model.lacks("answer_texts")),
+            _("The logit lens reads a text's words or classes; {lack}", lack=_(model.lacks("answer_texts"))),
             _("Choose another model."),
         )
     routed = routing.KEEP if model.can("choose_experts") else ()

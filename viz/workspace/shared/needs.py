@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from core.abilities import ABILITIES
 from core.model import Model
 from core.models import Family
+from viz.languages import _
 
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "look": (),
@@ -30,4 +31,4 @@ def may(slug: str, family: Family) -> bool:
 
 def lacks(slug: str, model: Model) -> str:
     """Return why the page cannot show this model, as the end of a sentence about it; "" where it can."""
-    return model.lacks(*NEEDS[slug])
+    return _(model.lacks(*NEEDS[slug]))

@@ -209,7 +209,7 @@ class Offer:
         lack = lacks(model)
         if name in self.families and not lack:
             return model
-        lack = lack or model.lacks("attend")
+        lack = lack or _(model.lacks("attend"))
         raise InputError(
             _("This page cannot show {name}.", name=name),
             f"{lack[:1].upper()}{lack[1:]}",

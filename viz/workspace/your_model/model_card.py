@@ -51,7 +51,7 @@ def _onward(model: Model, text: str) -> None:
         for slug, (label, icon) in ONWARD.items():
             if not needs.lacks(slug, model):
                 links.page_link(slug, _(label), icon=f":material/{icon}:", model=model.name, text=text)
-    if lack := model.lacks("answer"):
+    if lack := _(model.lacks("answer")):
         st.caption(literal(f"{lack[:1].upper()}{lack[1:]}"))
 
 
