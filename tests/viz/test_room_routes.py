@@ -36,6 +36,20 @@ def test_the_page_says_nothing_of_a_room_and_lets_only_its_own_scripts_run(led):
     assert Visitor().get("/room/assets/follow.html").status == 404
 
 
+@pytest.mark.parametrize(("page", "script"), [("presenter", "presenter.js"), ("follower_page", "follow.js")])
+def test_the_script_of_a_page_reads_the_code_in_each_of_its_addresses(page, script):
+    (rule,) = re.findall(
+        r"/(\S+)/\.exec\(location\.pathname\)", (light_pages.PAGE_FOLDER / script).read_text("utf-8")
+    )
+    addresses = [
+        route.path
+        for route in routes.ROUTES
+        if route.endpoint is getattr(light_pages, page) and "{code}" in route.path
+    ]
+    codes = [re.search(rule, path.replace("{code}", "ABC123"))[1] for path in addresses]
+    assert set(codes) == {"ABC123"}
+
+
 def test_the_page_finds_its_way_below_an_operators_path():
     for path, base in (("", "./"), ("/notes", "../"), ("/BCDFGH/wall", "../../")):
         assert f'<base href="{base}">' in Visitor().get(f"/room{path}").body.decode(), (

@@ -7,7 +7,7 @@ import { learn, say } from "./words.js";
 learn(JSON.parse(document.body.dataset.words), document.documentElement);
 
 const at = (id) => document.getElementById(id);
-const [, typed = ""] = /\/room\/([^/]*)\/presenter$/.exec(location.pathname) ?? [];
+const [, typed = ""] = /\/room\/([^/]*)\/(?:presenter|remote)$/.exec(location.pathname) ?? [];
 const code = decodeURIComponent(typed).toUpperCase().replace(/[^A-Z0-9]/g, "");
 const KEYS = { PageDown: "stop_next", PageUp: "stop_back", ArrowRight: "next", ArrowLeft: "back" };
 const WEAK = 0.35, STRONG = 0.7;   // shares of right answers: below, a hint is due; between, a discussion (Vickrey et al. 2015)
