@@ -32,7 +32,7 @@ BARE = {
     "viz/charts": 4,
     "viz/classroom": 9,
     "viz/course": 2869,
-    "viz/export": 41,
+    "viz/export": 9,
     "viz/instruments": 6,
     "viz/sources.py": 3,
     "viz/theme.py": 3,

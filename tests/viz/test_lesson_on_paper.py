@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import re
 import zlib
@@ -113,6 +114,19 @@ def test_each_picture_is_in_a_page_once_and_every_place_names_one(pages: dict[st
         assert {*named} == {*range(pictures)}
         needed = {part for one in found["pictures"] for part, (_, _) in one.get("parts", {}).items()}
         assert {*found["parts"]} <= needed
+
+
+def test_pages_to_print_are_in_the_language_of_the_recording(recording: record.Recording) -> None:
+    for name, page in paper.pages(dataclasses.replace(recording, language="es"), seed=5).items():
+        assert b'<html lang="es"' in page
+        words = Reader(page.decode()).words.partition("Licencias")[0]
+        assert not re.search(r"\b(Minute|Stop|Name|may be|stops|Question|within|Licences|Print)\b", words), (
+            name
+        )
+    guide = Reader(paper.pages(dataclasses.replace(recording, language="es"))["guide"].decode()).words
+    assert "Guía del docente" in guide and "la parada 3" in guide
+    pseudo = Reader(paper.pages(dataclasses.replace(recording, language="qps"))["handout"].decode()).words
+    assert "⟦0 tö 10 wöřdš" not in pseudo and "⟦0 tö" in pseudo
 
 
 def test_an_exit_ticket_has_three_exercises_of_the_lesson_and_their_solutions_apart(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
+import html
 import io
 import json
 import re
@@ -19,6 +21,7 @@ from core.errors import InputError
 from viz.export import __main__ as command
 from viz.export import record, site
 from viz.export.live import pack
+from viz.languages import extract, pseudo, using
 from viz.shell.lessons.plan import Plan, Stop
 from viz.widgets import quiz
 from viz.widgets.quiz import PageQuestion
@@ -125,6 +128,69 @@ def test_a_lesson_above_the_limit_has_no_single_file(
     assert not (tmp_path / "out.html").exists(), "an older one would show another lesson"
 
 
+def language_of(page: bytes) -> dict[str, Any]:
+    """Return the words and numbers that a page brings for its scripts."""
+    return json.loads(html.unescape(re.search(r'data-language="([^"]*)"', page.decode())[1]))
+
+
+def test_a_lesson_recorded_in_spanish_is_in_spanish_and_in_english_as_it_was(
+    recording: record.Recording,
+) -> None:
+    asked: list[str] = []
+
+    def noted(slug: str, query: str, state: Any) -> Any:
+        asked.append(query)
+        return visit(slug, query, state)
+
+    with using("es"):
+        spanish = record.record(PLAN, visit=noted)
+    assert {query.rpartition("&")[2] for query in asked} == {"lang=es"}
+    assert [stop["link"] for stop in spanish.stops] == [stop["link"] for stop in recording.stops]
+    assert spanish.stops[2]["title"] == "Al aprender" != recording.stops[2]["title"]
+    for page in (site.folder_files(spanish)["index.html"], site.single_file(spanish)):
+        shown = extract.html_messages(page.decode())
+        assert b'<html lang="es" dir="ltr">' in page and {"Parada siguiente »", "Paradas"} <= {*shown}
+        told = language_of(page)
+        assert told["words"]["Stop {n} of {all}"] == "Parada {n} de {all}"
+        assert told["words"]["You answered {answer}."] == "Respondiste {answer}."
+        assert told["numbers"]["percent"] == "\u202f%"
+    page = site.folder_files(recording)["index.html"]
+    template = extract.html_messages((site.PAGE / "lesson.html").read_text("utf-8"))
+    assert language_of(page) == {} and b'<html lang="en" dir="ltr">' in page
+    assert {*template} <= {*extract.html_messages(page.decode())}
+
+
+def test_no_text_of_a_template_stays_plain_in_another_language(recording: record.Recording) -> None:
+    made = dataclasses.replace(recording, language=pseudo.CODE)
+    (page,) = (data for name, data in site.folder_files(made).items() if name == "index.html")
+    plain = [text for text in extract.html_messages(page.decode()) if not text.startswith(pseudo.OPEN)]
+    assert plain == [recording.lesson["title"]]
+    assert pseudo.OPEN in site.licences(made)
+
+
+def test_the_language_is_that_of_the_file_and_an_unknown_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(["attention_in_15_minutes", str(tmp_path / "new"), "--lang", "fr"]) == 2
+    assert not (tmp_path / "new").exists() and "es (Español)" in capsys.readouterr().err
+    drawn = record.record
+    monkeypatch.setattr(record, "record", lambda lesson, **more: drawn(PLAN, visit=visit, **more))
+    titles = []
+    monkeypatch.setattr(
+        command, "lesson_named", lambda name, find=command.lesson_named: titles.append(find(name).title)
+    )
+    ready = command.READY / "attention_in_15_minutes.es.toml"
+    for code, arguments in (
+        ("es", [str(ready)]),
+        ("es", ["attention_in_15_minutes", "--lang", "es"]),
+        ("en", ["attention_in_15_minutes"]),
+        ("en", [str(ready), "--lang", "en"]),
+    ):
+        assert command.main([*arguments[:1], str(tmp_path / "out"), *arguments[1:]]) == 0
+        assert f'<html lang="{code}"' in (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert [title.endswith("minutos") for title in titles] == [True, True, False, True]
+
+
 def test_vega_is_read_in_an_order_in_which_each_module_finds_what_it_imports() -> None:
     modules = site.vega_modules()
     before: set[str] = set()
@@ -202,6 +268,16 @@ def publish(monkeypatch: pytest.MonkeyPatch, models: list[str], view: str) -> zi
     page.button(key="lessons.record.ready-0").click().run()
     assert not page.exception
     return zipfile.ZipFile(io.BytesIO(saved[-1]))
+
+
+def test_packing_that_takes_too_long_ends_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pack, "LONGEST", 0.05)
+    monkeypatch.setattr(pack, "_PROGRAM", "import time; time.sleep(60)")
+    with pytest.raises(InputError) as refused:
+        pack.pack_apart("gpt-mini")
+    assert "gpt-mini" in refused.value.wrong
+    with using("es"):
+        assert refused.value.wrong.startswith("gpt-mini no quedó")
 
 
 def test_models_chosen_on_publish_go_into_the_folder_and_are_linked(monkeypatch: pytest.MonkeyPatch) -> None:

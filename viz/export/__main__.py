@@ -4,7 +4,8 @@ It writes the folder OUT, which opens from a stick, a static host or a learning 
 same as one file, OUT.html. In place of a file the name of a lesson that ships, or of a chapter of the course, can stand.
 With `--paper html` it writes pages to print into OUT instead (viz.export.paper), with `--paper pdf` each as PDF, too, which needs Chromium.
 `python -m viz.export --live gpt-mini bert-mini translator-en-es OUT` writes a page in which these models run on the visitor's own sentence;
-`--live` with a lesson puts such a page beside it, for its stops of Look.
+`--live` with a lesson puts such a page beside it, for its stops of Look. The pages are in the language of the lesson's file,
+Spanish for `NAME.es.toml`, else in English, or in that of `--lang`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from viz.export import paper, record, site
 from viz.export.live import site as live
 from viz.export.live.pack import MODELS
 from viz.instruments.kit.figure import printed_pages
+from viz.languages import ENGLISH, LANGUAGES, current, using
 from viz.shell.lessons import toml_format
 from viz.shell.lessons.plan import Plan
 
@@ -30,7 +32,7 @@ READY = site.VIZ / "workspace" / "lessons" / "ready"
 
 
 def lesson_named(name: str) -> Plan:
-    """Return the lesson of a file, a lesson that ships, or a chapter by its folder.
+    """Return the lesson of a file, a lesson that ships, in the language of this thread where it is written in it, or a chapter by its folder.
 
     >>> lesson_named("vision").title, lesson_named("bert_and_gpt").title
     ('Beyond words', 'BERT and GPT')
@@ -38,18 +40,42 @@ def lesson_named(name: str) -> Plan:
     Raises:
         InputError: there is none of this name, or its file is not a lesson.
     """
-    for file in (Path(name), READY / f"{name}.toml"):
+    for file in (Path(name), READY / f"{name}.{current().code}.toml", READY / f"{name}.toml"):
         if file.is_file():
             return toml_format.loads(file.read_bytes())
     for chapter in Chapter:
         if chapter.folder == name:
             return record.lesson_of_chapter(chapter)
     raise InputError(
-        f"There is no lesson '{name}'.",
-        "A lesson is a file in TOML, one that ships "
-        f"({', '.join(sorted(file.stem for file in READY.glob('*.toml')))}) or a chapter of the course "
-        f"({', '.join(chapter.folder for chapter in Chapter)}).",
+        "There is no lesson '{name}'.",
+        "A lesson is a file in TOML, one that ships ({ready}) or a chapter of the course ({chapters}).",
         "Name one of them; the page Lessons saves one as a file.",
+        name=name,
+        ready=", ".join(sorted(file.stem for file in READY.glob("*.toml"))),
+        chapters=", ".join(chapter.folder for chapter in Chapter),
+    )
+
+
+def language_named(code: str | None, lesson: str) -> str:
+    """Return the code of a language, by default that of the name of a lesson's file.
+
+    >>> language_named(None, "lessons/mine.es.toml"), language_named(None, "vision"), language_named("es", "vision")
+    ('es', 'en', 'es')
+
+    Raises:
+        InputError: we do not have this language.
+    """
+    if code is None:
+        written = Path(lesson).name.removesuffix(".toml").rpartition(".")[2]
+        return written if written in LANGUAGES else ENGLISH.code
+    if code in LANGUAGES:
+        return code
+    raise InputError(
+        "There is no language '{code}'.",
+        "The pages can be in {languages}.",
+        "Name one of them after --lang, or leave it out.",
+        code=code,
+        languages=", ".join(f"{one.code} ({one.name})" for one in LANGUAGES.values() if not one.hidden),
     )
 
 
@@ -82,6 +108,11 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help=f"a page in which models run on the visitor's own sentence: of these models ({', '.join(MODELS)}), or beside a lesson of those that it shows on Look",
     )
+    parser.add_argument(
+        "--lang",
+        metavar="CODE",
+        help="the language of the pages, such as es; by default that of the name of the lesson's file (NAME.es.toml), else English",
+    )
     given = parser.parse_args(arguments)
     only_models = given.live and {*given.lesson} <= {*MODELS}
     if len(given.lesson) > 1 and not only_models:
@@ -91,18 +122,20 @@ def main(arguments: list[str] | None = None) -> int:
     torch.set_num_threads(1)  # the numbers of a lesson are those of the server
     begun = time.perf_counter()
     try:
-        if only_models:
-            for path, size in live.write(given.lesson, given.out).items():
-                print(f"{given.out / path}: {size:,} bytes")
-            return 0
-        (paper if given.paper else site).require_free(given.out)
-        lesson = lesson_named(given.lesson[0])
-        made = record.record(
-            lesson,
-            notes=given.notes or bool(given.paper),
-            report=lambda share, name: print(f"{share:4.0%}  {name}", file=sys.stderr),
-        )
-        lines = _print(made, given) if given.paper else _publish(made, given.out, own_sentences=given.live)
+        with using(language_named(given.lang, given.lesson[0])):
+            if only_models:
+                for path, size in live.write(given.lesson, given.out).items():
+                    print(f"{given.out / path}: {size:,} bytes")
+                return 0
+            (paper if given.paper else site).require_free(given.out)
+            made = record.record(
+                lesson_named(given.lesson[0]),
+                notes=given.notes or bool(given.paper),
+                report=lambda share, name: print(f"{share:4.0%}  {name}", file=sys.stderr),
+            )
+            lines = (
+                _print(made, given) if given.paper else _publish(made, given.out, own_sentences=given.live)
+            )
     except InputError as error:
         print(f"{error.wrong} {error.rule} {error.remedy}", file=sys.stderr)
         return 2

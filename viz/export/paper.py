@@ -20,6 +20,7 @@ from viz.course.sheets.kinds import KINDS, exercise_kinds_of_page
 from viz.course.sheets.printed import ticket
 from viz.export import site
 from viz.export.record import Recording
+from viz.languages import _, mark, ngettext, using, write_number
 from viz.number_text import in_minutes, three_digits
 
 LINES, QUESTIONS = 3, 3
@@ -51,8 +52,9 @@ def pages(recording: Recording, seed: int | None = None) -> dict[str, bytes]:
 
     The recording has the notes for the lecturer, which the pages for students leave out.
     """
-    made = {name: _page(recording, name) for name in PAGES}
-    return made | ({"exit_ticket": paper.encode()} if (paper := exit_ticket(recording, seed)) else {})
+    with using(recording.language):
+        made = {name: _page(recording, name) for name in PAGES}
+        return made | ({"exit_ticket": paper.encode()} if (paper := exit_ticket(recording, seed)) else {})
 
 
 def write(recording: Recording, out: Path, seed: int | None = None) -> dict[str, Path]:
@@ -77,9 +79,10 @@ def require_free(out: Path) -> None:
     ours = {f"{name}.{kind}" for name in (*PAGES, "exit_ticket") for kind in ("html", "pdf")}
     if out.is_file() or (out.is_dir() and any(path.name not in ours for path in out.iterdir())):
         raise InputError(
-            f"'{out}' is there and holds something else than a lesson to print.",
+            "'{path}' is there and holds something else than a lesson to print.",
             "The pages are written into a folder of their own.",
             "Name another folder, or delete what is there.",
+            path=out,
         )
 
 
@@ -96,7 +99,7 @@ def exit_ticket(recording: Recording, seed: int | None = None) -> str:
         (KINDS[chosen[place % count]], KINDS[chosen[place % count]].draw(number, 1 + place // count))
         for place in range(QUESTIONS)
     ]
-    return ticket(drawn, number, f"Exit ticket: {recording.lesson['title']}")
+    return ticket(drawn, number, _("Exit ticket: {title}", title=recording.lesson["title"]))
 
 
 def _page(recording: Recording, name: str) -> bytes:
@@ -106,7 +109,7 @@ def _page(recording: Recording, name: str) -> bytes:
     if charts:
         inside["vega"] = site.vega()
     filled = {
-        "NAME": PAGES[name].title,
+        "NAME": _(PAGES[name].title),
         "KIND": PAGES[name].look,
         "STYLE": site.style(site.PAGE / "paper.css", dark=False),
         "BODY": body,
@@ -136,7 +139,7 @@ def _slides_of(number: int, stop: Mapping[str, Any], recording: Recording, sheet
         slides.append(
             f'<div class="slide"><h2>{escape(stop["name"])}</h2>{says}'
             f'<div class="split"><div class="pictures">{places}</div>{side}</div>'
-            f'<p class="foot">{number + 1} of {len(recording.stops)}</p></div>'
+            f'<p class="foot">{_("{n} of {all}", n=number + 1, all=len(recording.stops))}</p></div>'
         )
         answered = (
             f'<p class="asks">{_set(one["ask"], "words")}</p>{_answer(one["ask"])}' if one["ask"] else ""
@@ -155,14 +158,18 @@ def _minutes(number: int, recording: Recording) -> str:
     """Return the minutes of a stop by the plan, and whether it may be skipped."""
     stops = recording.lesson["stops"]
     begin = math.fsum(stop["minutes"] for stop in stops[:number])
-    skipped = " (may be skipped)" if stops[number]["optional"] else ""
-    return f"Minute {begin:g} to {begin + stops[number]['minutes']:g}{skipped}"
+    minutes = _("Minute {begin:g} to {end:g}", begin=begin, end=begin + stops[number]["minutes"])
+    return minutes + _skipped(stops[number])
+
+
+def _skipped(stop: Mapping[str, Any]) -> str:
+    return _(" (may be skipped)") if stop["optional"] else ""
 
 
 def _handout(recording: Recording, sheet: Sheet, *, answers: bool) -> str:
     lesson = recording.lesson
-    kept = "" if answers else '<p class="name">Name: ______________________________</p>'
-    copy = '<p class="name">The teacher\u2019s copy, with answers</p>' if answers else kept
+    name = _("The teacher\u2019s copy, with answers") if answers else f"{_('Name')}: {30 * '_'}"
+    copy = f'<p class="name">{escape(name)}</p>'
     sections = [
         _handout_stop(number, stop, recording, sheet, answers) for number, stop in enumerate(recording.stops)
     ]
@@ -190,11 +197,17 @@ def _room() -> str:
 def _guide(recording: Recording, sheet: Sheet) -> str:
     lesson = recording.lesson
     rows = "".join(_guide_row(number, stop, recording) for number, stop in enumerate(recording.stops))
+    name = escape(_(PAGES["guide"].title))
+    lines = "".join(f"<li>{escape(line)}</li>" for line in _preparation(recording))
+    columns = (
+        _("Minutes"),
+        _("Name of the stop"),
+        _("Question, the right answer, the other answers that one hears"),
+    )
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     return (
-        f'<header><h1>{escape(lesson["title"])}</h1><p class="name">Teacher\u2019s guide</p></header><p>{escape(lesson["about"])}</p>'
-        f"<ul>{''.join(f'<li>{line}</li>' for line in _preparation(recording))}</ul>"
-        '<table><thead><tr><th scope="col">Minutes</th><th scope="col">Stop</th>'
-        f'<th scope="col">Question, the right answer, the other answers that one hears</th></tr></thead><tbody>{rows}</tbody></table>'
+        f'<header><h1>{escape(lesson["title"])}</h1><p class="name">{name}</p></header><p>{escape(lesson["about"])}</p>'
+        f"<ul>{lines}</ul><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
 
 
@@ -206,26 +219,41 @@ def _guide_row(number: int, stop: Mapping[str, Any], recording: Recording) -> st
         for one in stop["phases"]
         if one["ask"]
     )
-    skipped = " (may be skipped)" if planned["optional"] else ""
+    minutes = write_number(f"{begin:g}\u2013{begin + planned['minutes']:g}")
     return (
-        f"<tr><td>{begin:g}\u2013{begin + planned['minutes']:g}</td>"
-        f"<td>{number + 1}. {escape(stop['name'])}{skipped}</td><td>{question or 'No question.'}</td></tr>"
+        f"<tr><td>{minutes}</td><td>{number + 1}. {escape(stop['name'] + _skipped(planned))}</td>"
+        f"<td>{question or escape(_('No question.'))}</td></tr>"
     )
 
 
 def _preparation(recording: Recording) -> Iterable[str]:
     """Yield what to prepare, as far as the recording knows it."""
     stops = recording.lesson["stops"]
-    yield f"{len(stops)} stops, {in_minutes(recording.lesson['minutes'])} by the plan."
+    total = in_minutes(recording.lesson["minutes"])
+    yield ngettext("{n} stop, {time} by the plan.", "{n} stops, {time} by the plan.", len(stops), time=total)
     optional = [number for number, stop in enumerate(stops) if stop["optional"]]
     if optional:
         saved = math.fsum(stops[number]["minutes"] for number in optional)
-        yield f"Short of time: skip {_stops(optional)} ({in_minutes(saved)})."
+        yield ngettext(
+            "Short of time: skip stop {stops} ({time}).",
+            "Short of time: skip stops {stops} ({time}).",
+            len(optional),
+            stops=_stops(optional),
+            time=in_minutes(saved),
+        )
     if models := sorted(set(_models(recording))):
-        yield f"Models: {escape(', '.join(models))}. Open each stop once beforehand; its model is loaded then."
+        yield _(
+            "Models: {models}. Open each stop once beforehand; its model is loaded then.",
+            models=", ".join(models),
+        )
     absent = [number for number, stop in enumerate(recording.stops) if stop["unseen"] or _is_bare(stop)]
     if absent:
-        yield f"Only the full app shows all of {_stops(absent)}: have it open there."
+        yield ngettext(
+            "Only the full app shows all of stop {stops}: have it open there.",
+            "Only the full app shows all of stops {stops}: have it open there.",
+            len(absent),
+            stops=_stops(absent),
+        )
 
 
 def _models(recording: Recording) -> Iterable[str]:
@@ -236,7 +264,7 @@ def _models(recording: Recording) -> Iterable[str]:
 
 
 def _stops(numbers: Sequence[int]) -> str:
-    return f"stop{'s' * (len(numbers) > 1)} {', '.join(str(number + 1) for number in numbers)}"
+    return ", ".join(str(number + 1) for number in numbers)
 
 
 def _is_bare(stop: Mapping[str, Any]) -> bool:
@@ -244,8 +272,12 @@ def _is_bare(stop: Mapping[str, Any]) -> bool:
 
 
 def _unseen(stop: Mapping[str, Any]) -> str:
-    title, link = escape(stop["title"]), escape(stop["link"])
-    return f'<p class="unseen">This stop cannot be recorded: what \u201c{title}\u201d shows here is only in the full app, at {link}</p>'
+    unseen = _(
+        "This stop cannot be recorded: what “{title}” shows here is only in the full app, at {link}",
+        title=stop["title"],
+        link=stop["link"],
+    )
+    return f'<p class="unseen">{escape(unseen)}</p>'
 
 
 def _question(question: Mapping[str, Any]) -> str:
@@ -254,7 +286,10 @@ def _question(question: Mapping[str, Any]) -> str:
     if question["kind"] == "choice":
         body = f'<ul class="options">{"".join(f"<li>{escape(option)}</li>" for option in question["options"])}</ul>'
     elif question["kind"] == "number":
-        body = f'<p class="ends">{three_digits(question["low"])} to {escape(_measured(question, question["high"]))}</p>'
+        ends = _(
+            "{low} to {high}", low=three_digits(question["low"]), high=_measured(question, question["high"])
+        )
+        body = f'<p class="ends">{escape(ends)}</p>'
     return f'<p class="asks">{_set(question, "words")}</p>{body}'
 
 
@@ -263,21 +298,21 @@ def _answer(question: Mapping[str, Any], *, others: bool = False) -> str:
     options, truth = question["options"], question["truth"]
     if question["kind"] == "number":
         right, near = [_measured(question, truth)], question["near"]
-        rest = [f"right within \u00b1{_measured(question, near)}"] if near else []
+        rest = [_("right within ±{near}", near=_measured(question, near))] if near else []
     else:
         places = range(len(options)) if truth is None else truth
         right = [options[place] for place in places]
         rest = [option for option in options if option not in right] if question["kind"] == "choice" else []
     other = f' <span class="others">({escape("; ".join(rest))})</span>' if others and rest else ""
     why = f'<p class="why">{_set(question, "why")}</p>' if question["why"] else ""
-    return f'<p class="answer"><b>{escape(" or ".join(right))}</b>{other}</p>{why}'
+    return f'<p class="answer"><b>{escape(_(" or ").join(right))}</b>{other}</p>{why}'
 
 
 def _measured(question: Mapping[str, Any], value: float) -> str:
     """Return a number with the unit of its question; percent without a space before it."""
     unit = question["unit"]
     return (
-        f"{three_digits(value, 100)}{unit}"
+        f"{three_digits(value, 100)}{write_number('%')}{unit[1:]}"
         if unit.startswith("%")
         else f"{three_digits(value)} {unit}".strip()
     )
@@ -291,7 +326,7 @@ def _set(texts: Mapping[str, Any], name: str) -> str:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of page: its title, how it looks (a class of paper.css), and the function that writes it."""
+    """A kind of page: its title in English, how it looks (a class of paper.css), and the function that writes it."""
 
     title: str
     look: str
@@ -299,14 +334,14 @@ class Kind:
 
 
 PAGES = {
-    "slides": Kind("Slides", "slides", lambda made, sheet: _slides(made, sheet, noted=False)),
+    "slides": Kind(mark("Slides"), "slides", lambda made, sheet: _slides(made, sheet, noted=False)),
     "slides_with_notes": Kind(
-        "Slides with notes", "slides noted", lambda made, sheet: _slides(made, sheet, noted=True)
+        mark("Slides with notes"), "slides noted", lambda made, sheet: _slides(made, sheet, noted=True)
     ),
-    "handout": Kind("Handout", "handout", lambda made, sheet: _handout(made, sheet, answers=False)),
+    "handout": Kind(mark("Handout"), "handout", lambda made, sheet: _handout(made, sheet, answers=False)),
     "handout_with_answers": Kind(
-        "Handout with answers", "handout", lambda made, sheet: _handout(made, sheet, answers=True)
+        mark("Handout with answers"), "handout", lambda made, sheet: _handout(made, sheet, answers=True)
     ),
-    "guide": Kind("Teacher\u2019s guide", "guide", _guide),
+    "guide": Kind(mark("Teacher\u2019s guide"), "guide", _guide),
 }
 """The pages of every lesson, by the names of their files."""

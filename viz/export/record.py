@@ -20,8 +20,9 @@ from viz.classroom.pictures import Parts, RoomPicture
 from viz.exhibit_text import Chapter
 from viz.instruments.kit.picture_listener import AnyPicture
 from viz.labels import phrase, typeset
+from viz.languages import ENGLISH, current
 from viz.platform.visits import visit_from_thread
-from viz.shell import pages
+from viz.shell import language, pages
 from viz.shell.lessons import views
 from viz.shell.lessons.plan import TOLERANCE, Plan, Stop
 from viz.shell.pages import ExhibitInfo
@@ -37,12 +38,13 @@ MOST_PHASES = 5
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded lesson: `lesson` and `stops` as JSON has them, and the source of each instrument in them by its id, after that of the `kit`."""
+    """A recorded lesson: `lesson` and `stops` as JSON has them, the source of each instrument in them by its id, after that of the `kit`, and the code of its `language`."""
 
     lesson: dict[str, Any]
     stops: tuple[dict[str, Any], ...]
     kit: tuple[str, str] = ("", "")
     instruments: Mapping[str, str] = field(default_factory=dict)
+    language: str = ENGLISH.code
 
     @property
     def has_charts(self) -> bool:
@@ -83,7 +85,7 @@ def record(
     report: Callable[[float, str], object] = lambda share, name: None,
     visit: Visit = visit_from_thread,
 ) -> Recording:
-    """Record a lesson; its notes for the lecturer only if `notes`.
+    """Record a lesson in the language of this thread; its notes for the lecturer only if `notes`.
 
     report: called before each stop with the share that is done and the stop's name. visit: draws a page.
     """
@@ -113,7 +115,7 @@ def record(
         ],
     }
     sources = {identity: text for name, (identity, text) in code.items() if name != "kit"}
-    return Recording(head, tuple(stops), kits[0] if kits else ("", ""), sources)
+    return Recording(head, tuple(stops), kits[0] if kits else ("", ""), sources, current().code)
 
 
 def sentence_of(view: views.View) -> str:
@@ -172,7 +174,8 @@ class _Visits:
             asked[question.key] = question
 
         held = {lecture.LISTENER: see, quiz.LISTENER: hear, **state}
-        self._draw(self.view.entry.slug, urlencode(self.view.query), held)
+        chosen = {} if current() is ENGLISH else {language.NAME: current().code}
+        self._draw(self.view.entry.slug, urlencode(self.view.query | chosen), held)
         kept = Parts().keep(seen)
         return [self._message(key, one) for key, one in kept.items()], asked, unseen or len(kept) < len(seen)
 

@@ -15,7 +15,7 @@ import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from viz import theme
 from viz.export.record import Recording
 from viz.instruments.kit.component import variables
 from viz.instruments.kit.modules import follow, join_modules
+from viz.languages import LANGUAGES, _, mark, script_words, using
 
 MOST_IN_ONE = 10_000_000
 """Bytes of a lesson in one file at most."""
@@ -43,7 +44,9 @@ LICENCES = (
     ("JetBrains Mono", STATIC / "LICENSE-JetBrainsMono.txt"),
     ("Vega, Vega-Lite and Vega-Embed", VIZ / "export" / "LICENSE-Vega.txt"),
 )
-LICENCE = "This lesson was published with Attention Atlas, licence Apache-2.0 (https://www.apache.org/licenses/LICENSE-2.0). It holds works of others under these licences."
+LICENCE = mark(
+    "This lesson was published with Attention Atlas, licence Apache-2.0 (https://www.apache.org/licenses/LICENSE-2.0). It holds works of others under these licences."
+)
 _FACE = re.compile(r"^@font-face .*\n", re.MULTILINE)
 _IMPORTED = re.compile(r"""(?:from|import)\s*\(?["'`]\./([\w.-]+\.js)["'`]""")
 _PRELOADER = re.compile(r'^.*?import\{(\w+) as \w+\}from"\./(preload-helper[\w.-]*\.js)"', re.DOTALL)
@@ -110,9 +113,10 @@ def require_free(out: Path) -> None:
     ]
     if taken:
         raise InputError(
-            f"'{taken[0]}' is there and is not a published lesson.",
+            "'{path}' is there and is not a published lesson.",
             "A lesson is written into a folder of its own, and into a file of the same name beside it.",
             "Name another folder, or delete what is there.",
+            path=taken[0],
         )
 
 
@@ -178,12 +182,18 @@ def fill(
     script: Path,
     inside: dict[str, str],
     rules: str = "worker-src 'self'; ",
+    speaking: Sequence[Path] = (),
 ) -> bytes:
-    """Return a page of a lesson: the `template` with the words that are `filled` in, the parts `inside` it, and its scripts, which the policy names.
+    """Return a page of a lesson in its language: the `template` with the words that are `filled` in, the parts `inside` it, and its scripts, which the policy names.
 
-    rules: further ones of the policy, of a page with files beside it.
+    rules: further ones of the policy, of a page with files beside it. speaking: scripts in `filled` whose words the page says.
     """
     scripts = _scripts(recording, script)
+    language = LANGUAGES[recording.language]
+    with using(language.code):
+        text = script_words.translated(template.read_text("utf-8"))
+        said = script_words.ScriptWords("", *(module.path for module in follow(script, *speaking)))
+        told = said.data() | script_words.numbers()
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for _, text in scripts
     )
@@ -194,6 +204,9 @@ def fill(
     )
     icon = base64.b64encode((STATIC / "favicon.svg").read_bytes()).decode()
     common = {
+        "LANG": language.code,
+        "DIR": language.direction,
+        "LANGUAGE": html.escape(json.dumps(told)),
         "POLICY": policy,
         "TITLE": html.escape(recording.lesson["title"]),
         "ICON": f"data:image/svg+xml;base64,{icon}",
@@ -203,7 +216,7 @@ def fill(
         "CODE": "\n".join(f"<script{attribute}>{text}</script>" for attribute, text in scripts),
     }
     known = common | filled
-    return re.sub(r"%%(\w+)%%", lambda name: known[name[1]], template.read_text("utf-8")).encode()
+    return re.sub(r"%%(\w+)%%", lambda name: known[name[1]], text).encode()
 
 
 def _scripts(recording: Recording, script: Path) -> list[tuple[str, str]]:
@@ -240,7 +253,9 @@ def style(*sheets: Path, dark: bool = True) -> str:
 def licences(recording: Recording) -> str:
     """Return the licences of the works of others that the pages hold."""
     used = [(name, file) for name, file in LICENCES if recording.has_charts or file.parent == STATIC]
+    with using(recording.language):
+        published = _(LICENCE)
     return (
-        "\n\n".join((LICENCE, *(f"{name}\n\n{file.read_text('utf-8').strip()}" for name, file in used)))
+        "\n\n".join((published, *(f"{name}\n\n{file.read_text('utf-8').strip()}" for name, file in used)))
         + "\n"
     )

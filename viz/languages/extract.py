@@ -20,6 +20,7 @@ WORDED = (
     "viz/instruments/picture/",
     "viz/classroom/",
     "viz/uploads/",
+    "viz/export/",
     "viz/limits.py",
     "core/abilities.py",
     "core/model.py",
@@ -84,8 +85,8 @@ HABITS = ("HABIT_NAMES", "TESTS")
 DIVIDED = ("viz/course/", "viz/workspace/")
 """Packages that have a catalogue for each of their folders."""
 COMPONENTS = {
-    ".js": ("viz/shell/", "viz/workspace/", "viz/instruments/", "viz/classroom/"),
-    ".html": ("viz/shell/", "viz/workspace/", "viz/classroom/"),
+    ".js": ("viz/shell/", "viz/workspace/", "viz/instruments/", "viz/classroom/", "viz/export/"),
+    ".html": ("viz/shell/", "viz/workspace/", "viz/classroom/", "viz/export/"),
 }
 """Folders whose HTML and scripts are those of components, by the ending of their names: the words go to the browser with their data."""
 _WORDS_OF_DATA = re.compile(r'^(?:title|says|head) = "(.*)"$', re.MULTILINE)
@@ -228,7 +229,7 @@ def _in_order(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def html_messages(html: str) -> list[str]:
-    """Return the texts of a piece of HTML and of its attributes that are shown.
+    """Return the texts of a piece of HTML and of its attributes that are shown; none with a place that is filled, %%LIKE_THIS%%.
 
     >>> html_messages('<p title="Large type">Present <kbd>R</kbd></p>')
     ['Large type', 'Present']
@@ -236,7 +237,7 @@ def html_messages(html: str) -> list[str]:
     reader = _HtmlReader()
     reader.feed(html)
     reader.close()
-    return reader.texts
+    return [text for text in reader.texts if "%%" not in text]
 
 
 class _HtmlReader(HTMLParser):

@@ -1,5 +1,5 @@
 // A question before the room: what can be touched before the reveal, how many gave each answer after it.
-import { say } from "./words.js";
+import { say, writeNumber } from "./words.js";
 
 const make = (tag, className, parent, text) => {
   const made = document.createElement(tag);
@@ -97,12 +97,12 @@ function number(home, asked, keep) {
 function short(value, whole = 1) {
   const edge = whole / 1000;
   if (Number.isInteger(value)) return String(value);
-  if (value > 0 && value < edge) return say("under {n}", { n: edge });
-  if (value > whole - edge && value < whole) return say("over {n}", { n: Number((whole - edge).toPrecision(3)) });
-  return String(Number(value.toPrecision(3)));
+  if (value > 0 && value < edge) return say("under {n}", { n: writeNumber(String(edge)) });
+  if (value > whole - edge && value < whole) return say("over {n}", { n: writeNumber(String(Number((whole - edge).toPrecision(3)))) });
+  return writeNumber(String(Number(value.toPrecision(3))));
 }
 /** A number with the unit of the question; percent without a space before it. */
-const measured = ({ unit }, value) => unit.startsWith("%") ? `${short(value, 100)}${unit}` : `${short(value)} ${unit}`.trim();
+const measured = ({ unit }, value) => unit.startsWith("%") ? `${short(value, 100)}${writeNumber("%")}${unit.slice(1)}` : `${short(value)} ${unit}`.trim();
 
 /** How the discussion changed the answers of those who voted twice. */
 const changes = (counts) => say("Of {both} who voted twice, {to_right} changed from wrong to right and {to_wrong} from right to wrong.", counts);
@@ -116,7 +116,7 @@ function isRight(asked, answer) {
 }
 
 /** An answer in words. */
-const worded = (asked, answer) => asked.kind === "number" ? measured(asked, answer) : [answer].flat().map((place) => `\u201c${asked.options[place]}\u201d`).join(" \u2192 ");
+const worded = (asked, answer) => asked.kind === "number" ? measured(asked, answer) : [answer].flat().map((place) => say("\u201c{answer}\u201d", { answer: asked.options[place] })).join(" \u2192 ");
 
 /** What this browser answered, and whether it was right. */
 function verdict(home, asked) {
@@ -161,11 +161,11 @@ export function drawTally(home, asked) {
     votes.forEach(({ answered }, vote) => {
       const share = answered ? (100 * counts[vote]) / answered : 0;
       make("i", vote < votes.length - 1 ? "first" : "", make("span", "bar", shares)).style.width = `${share}%`;
-      make("span", "count", said, `${counts[vote]}${answered ? ` (${Math.round(share)}%)` : ""}`);
+      make("span", "count", said, `${counts[vote]}${answered ? ` (${writeNumber(`${Math.round(share)}%`)})` : ""}`);
     });
   };
   const counted = (place) => votes.map(({ counts }) => counts[place]);
-  const unit = asked.unit?.startsWith("%") ? asked.unit : ` ${asked.unit ?? ""}`.trimEnd(), edge = (value) => String(Number(value.toPrecision(6)));
+  const unit = asked.unit?.startsWith("%") ? `${writeNumber("%")}${asked.unit.slice(1)}` : ` ${asked.unit ?? ""}`.trimEnd(), edge = (value) => writeNumber(String(Number(value.toPrecision(6))));
   if (asked.kind === "number") asked.counts.forEach((_, i) => {
     const last = i === asked.counts.length - 1, value = truth[0];
     const right = truth.length > 0 && value >= asked.edges[i] && (value < asked.edges[i + 1] || last);

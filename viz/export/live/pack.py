@@ -28,7 +28,6 @@ from core.errors import InputError
 from core.model import Model
 from core.text import Tokenizer
 from viz.export.live.rounding import in_steps, scales_of, second_moments
-from viz.languages import _
 
 MODELS = ("gpt-mini", "bert-mini", "translator-en-es")
 """The models whose families run in the browser."""
@@ -37,6 +36,8 @@ MOST = 12_000_000
 UNUSED = ("pooler", "to_next_sentence")
 """Modules whose output no page shows."""
 ROOT = Path(__file__).resolve().parents[3]
+LONGEST = 900.0
+"""Seconds for packing a model in a process of its own; the largest takes a minute or two on a free core."""
 _ONE = threading.Lock()
 _PROGRAM = "import sys, torch; from viz.export.live.pack import pack; torch.set_num_threads(1); sys.stdout.buffer.write(pack(sys.argv[1]))"
 
@@ -49,9 +50,11 @@ def pack(name: str) -> bytes:
     """
     if name not in MODELS:
         raise InputError(
-            f"'{name}' does not run in a page.",
-            f"The models that do are {', '.join(MODELS)}.",
+            "'{model}' does not run in a page.",
+            "The models that do are {models}.",
             "Name one of them.",
+            model=name,
+            models=", ".join(MODELS),
         )
     exact = _script(name, _content(name, rounded=False))
     return exact if len(exact) <= MOST else _script(name, _content(name, rounded=True))
@@ -70,7 +73,7 @@ def pack_apart(name: str) -> bytes:
     """Return the file of a model, packed in a process of its own, last in line for the processor; the same for everybody, so it is packed once.
 
     Raises:
-        InputError: that process failed.
+        InputError: that process failed, or took longer than `LONGEST`.
     """
     with _ONE:
         return _packed_apart(name)
@@ -80,14 +83,29 @@ def pack_apart(name: str) -> bytes:
 def _packed_apart(name: str) -> bytes:
     one_core = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     command = [sys.executable, "-c", f"import os; os.nice(19); {_PROGRAM}", name]
-    done = subprocess.run(
-        command, capture_output=True, cwd=ROOT, env=os.environ | one_core, stdin=subprocess.DEVNULL
-    )
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            cwd=ROOT,
+            env=os.environ | one_core,
+            stdin=subprocess.DEVNULL,
+            timeout=LONGEST,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise InputError(
+            "{model} was not packed for the browser within {minutes:g} minutes.",
+            "A process of its own packs it, last in line for the processor: the server is busy.",
+            "Try again later, or save the lesson without this model.",
+            model=name,
+            minutes=LONGEST / 60,
+        ) from error
     if done.returncode:
         raise InputError(
-            _("{model} could not be packed for the browser.", model=name),
-            _("A process of its own packs it, which needs some 600 MB of memory."),
-            _("Try again, or save the lesson without this model."),
+            "{model} could not be packed for the browser.",
+            "A process of its own packs it, which needs some 600 MB of memory.",
+            "Try again, or save the lesson without this model.",
+            model=name,
         )
     return done.stdout
 

@@ -9,6 +9,7 @@ import hashlib
 import html
 import json
 import shutil
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from viz.instruments.kit.payload import Packet, identity
 from viz.instruments.kit.picture import CROSSING, axis
 from viz.instruments.mask_editor.mask_editor import MASK_EDITOR, MaskEditor
 from viz.instruments.words.words import WORDS, Words
+from viz.languages import ENGLISH, _, current, mark
 from viz.number_text import MEGA, megabytes
 from viz.shell import pages
 from viz.shell.lessons.views import parse_view
@@ -43,16 +45,18 @@ EXAMPLES = {
 }
 """The sentence with which each model opens."""
 TASKS = {
-    "gpt-mini": "It continues a text, token by token.",
-    "bert-mini": "It reads both ways and predicts what stands at [MASK].",
-    "translator-en-es": "It translates English into Spanish.",
+    "gpt-mini": mark("It continues a text, token by token."),
+    "bert-mini": mark("It reads both ways and predicts what stands at [MASK]."),
+    "translator-en-es": mark("It translates English into Spanish."),
 }
 KINDS = {
-    "cross": ("Cross-attention to the source", "cross"),
-    "self": ("Encoder self-attention", "enc"),
-    "causal": ("Causal self-attention", "dec"),
+    "cross": (mark("Cross-attention to the source"), "cross"),
+    "self": (mark("Encoder self-attention"), "enc"),
+    "causal": (mark("Causal self-attention"), "dec"),
 }
 """The kinds of attention in the order in which they are offered: the name of each, and the mark of its heads."""
+INSTRUMENTS = (WORDS, GRID, MASK_EDITOR)
+"""The app's pictures that the page draws."""
 STEPS = ("start", "now", "values", "allowed", "shape", "kind", "step", "bound", "thumbs", "exact")
 """Fields of a packet's header that the run in the browser fills."""
 
@@ -91,18 +95,22 @@ def add_own_sentences(recording: Recording, models: Sequence[str] | None = None)
 
 
 def folder_files(names: Sequence[str], packer: Callable[[str], bytes] | None = None) -> dict[str, bytes]:
-    """Return the files of the folder by their paths in it; `packer` makes the file of a model, by default here."""
+    """Return the files of the folder by their paths in it, in the language of this thread; `packer` makes the file of a model, by default here."""
     files = {f"models/{name}.js": (packer or pack)(name) for name in names}
     models = [_described(name, len(files[f"models/{name}.js"])) for name in names]
     page = Recording(
-        {"title": "Attention of your own sentence"},
+        {"title": _("Attention of your own sentence")},
         (),
         (identity(Instrument.packed_kit), Instrument.kit.decode()),
-        {instrument.code: instrument.source.decode() for instrument in (WORDS, GRID, MASK_EDITOR)},
+        {instrument.code: instrument.source.decode() for instrument in INSTRUMENTS},
+        current().code,
     )
     engine = f'"use strict";\n{join_modules(follow(PAGE / "serve.js"), site.VIZ)}'
     version = hashlib.blake2b(b"".join(files.values()), digest_size=8).hexdigest()
     told = {"models": models, "version": version, "licences": site.licences(page)}
+    if current() is not ENGLISH:
+        words = [one.packed_words(current().code) for one in INSTRUMENTS]
+        told["languages"] = {identity(packed): zlib.decompress(packed).decode() for packed in words}
     filled = {
         "STYLE": site.style(site.CLASSROOM / "follow.css", PAGE / "live.css"),
         "TWINS": html.escape(json.dumps(theme.dark_twins())),
@@ -110,7 +118,9 @@ def folder_files(names: Sequence[str], packer: Callable[[str], bytes] | None = N
         "ENGINE": engine.replace("</script", "<\\/script"),
     }
     rules = "connect-src 'self'; worker-src blob:; "
-    files["index.html"] = site.fill(PAGE / "live.html", filled, page, PAGE / "live.js", {}, rules)
+    files["index.html"] = site.fill(
+        PAGE / "live.html", filled, page, PAGE / "live.js", {}, rules, [PAGE / "serve.js"]
+    )
     files["LICENSES.txt"] = site.licences(page).encode()
     return files
 
@@ -124,9 +134,14 @@ def _described(name: str, size: int) -> dict[str, Any]:
         for kind in KINDS
         if kind in run.kinds
     ]
+    large = _(
+        "{n:.1f} million parameters, {size}.",
+        n=model.n_parameters / MEGA,
+        size=megabytes(size, 1, MEGA),
+    )
     return {
         "name": name,
-        "does": f"{TASKS[name]} {model.n_parameters / MEGA:.1f} million parameters, {megabytes(size, 1, MEGA)}.",
+        "does": f"{_(TASKS[name])} {large}",
         "bytes": size,
         "example": EXAMPLES[name],
         "fills": model.can("fill_blanks"),
@@ -143,12 +158,12 @@ def _kind(kind: str, attention: Attention, n_kinds: int) -> dict[str, Any]:
         attention.keys,
         layout="two" if crossing else "one",
         reading=not crossing,
-        names=("reads", "writes") if crossing else ("", ""),
+        names=(_("reads"), _("writes")) if crossing else ("", ""),
     )
     heads = AllHeads(attention.weights, before=mark if n_kinds > 1 else "")
     found = {
         "kind": kind,
-        "name": name if n_kinds > 1 else "Self-attention",
+        "name": _(name if n_kinds > 1 else "Self-attention"),
         "mark": mark,
         "head": _clearest_head(attention),
         "words": _picture(WORDS, words.packet()),
@@ -173,4 +188,7 @@ def _clearest_head(attention: Attention) -> list[int]:
 def _picture(instrument: Instrument, packet: Packet) -> dict[str, Any]:
     """Return the header of a picture without the fields that belong to one run, and the ids of its code."""
     header = {name: value for name, value in packet.header.items() if name not in STEPS}
-    return {"header": header, "kit": identity(Instrument.packed_kit), "code": instrument.code}
+    code = {"kit": identity(Instrument.packed_kit), "code": instrument.code}
+    if current() is not ENGLISH:
+        code["language"] = identity(instrument.packed_words(current().code))
+    return {"header": header, **code}

@@ -1,8 +1,11 @@
 // A lesson without a server: its stops, drawn and asked as in a lecture room, judged here; answers and place stay in this browser.
 import { arrange, draw } from "../../classroom/page/draw.js";
 import { answerOf, ask, forget, judge, remember, typeset, wasRight } from "../../classroom/page/asking.js";
+import { learnPage, say } from "../../classroom/page/words.js";
 import { admitCode, load, vega } from "./parts.js";
 import { notesWindow } from "./notes.js";
+
+learnPage();
 
 const at = (id) => document.getElementById(id);
 const lesson = JSON.parse(at("data-lesson").textContent), { stops } = lesson;
@@ -32,16 +35,16 @@ const answered = ({ phases }) => {
 };
 
 function list() {
-  at("list").replaceChildren(...[...stops.map(({ name }) => name), "The end"].map((name, i) => {
+  at("list").replaceChildren(...[...stops.map(({ name }) => name), say("The end")].map((name, i) => {
     const line = make("li"), button = make("button", line, "", { onclick: () => show(i, true) });
     make("span", button, i === stops.length ? "" : kept.seen.includes(i) ? "\u2713" : String(i + 1), { ariaHidden: "true" });
     make("span", button, name);
     if (i === current) button.setAttribute("aria-current", "step");
-    if (kept.seen.includes(i)) make("span", button, " (seen)", { className: "unseen" });
+    if (kept.seen.includes(i)) make("span", button, say(" (seen)"), { className: "unseen" });
     return line;
   }));
   at("list").children[current].scrollIntoView({ block: "nearest" });
-  at("progress").textContent = current < stops.length ? `Stop ${current + 1} of ${stops.length}` : `${stops.length} stops`;
+  at("progress").textContent = current < stops.length ? say("Stop {n} of {all}", { n: current + 1, all: stops.length }) : say("{n} stops", { n: stops.length });
 }
 
 /** Draw the questions and pictures of a stop as far as it is answered. */
@@ -52,7 +55,7 @@ function drawPhase(stop, home) {
     const section = home.children[i] ?? make("section", home);
     section.dataset.asked = "";
     if (i < phase) { judge(section, asked); return; }
-    ask(section, { ...asked, revealed: false, commit: "That is my guess" }, async (id, answer) => {
+    ask(section, { ...asked, revealed: false, commit: say("That is my guess") }, async (id, answer) => {
       kept.answers[id] = answer;
       keep();
       const before = scrollY;
@@ -79,7 +82,7 @@ async function show(to, focus = false) {
   try { history.replaceState(null, "", `#${current + 1}`); } catch { /* a frame may have no address of its own */ }
   at("back").disabled = current === 0;
   at("forward").disabled = last;
-  at("forward").textContent = current === stops.length - 1 ? "To the end \u00bb" : "Next stop \u00bb";
+  at("forward").textContent = current === stops.length - 1 ? say("To the end \u00bb") : say("Next stop \u00bb");
   at("finished").hidden = !last;
   at("stop").hidden = last;
   at("state").textContent = "";
@@ -87,7 +90,7 @@ async function show(to, focus = false) {
   if (last) { arrange(at("pictures"), []); finish(); }
   else {
     const told = stops[current];
-    at("where").textContent = `${current + 1} of ${stops.length}${told.optional ? " (may be skipped)" : ""}`;
+    at("where").textContent = say("{n} of {all}", { n: current + 1, all: stops.length }) + (told.optional ? say(" (may be skipped)") : "");
     at("name").textContent = told.name;
     at("says").textContent = "";
     at("questions").replaceChildren();
@@ -102,8 +105,8 @@ async function show(to, focus = false) {
     if (stop.own) at("own").firstChild.href = `${lesson.live}#${stop.own}`;
     at("unseen").hidden = !none && !stop.unseen;
     at("unseen").textContent = none
-      ? `This stop cannot be recorded: what \u201c${stop.title}\u201d shows here is only in the full app, at ${stop.link}`
-      : `The page \u201c${stop.title}\u201d shows more in the full app, at ${stop.link}`;
+      ? say("This stop cannot be recorded: what \u201c{title}\u201d shows here is only in the full app, at {link}", stop)
+      : say("The page \u201c{title}\u201d shows more in the full app, at {link}", stop);
     drawPhase(stop, at("questions"));
     if (!kept.seen.includes(current)) kept.seen.push(current);
     keep();
@@ -117,19 +120,19 @@ async function finish() {
   const all = (await Promise.all(stops.map((_, i) => load(`stop-${i + 1}`)))).flatMap(({ phases }, i) => phases.map(({ ask: asked }) => asked && { asked, i }).filter(Boolean));
   const judged = all.filter(({ asked }) => asked.kind !== "touch"), done = judged.filter(({ asked }) => answerOf(asked.id) !== undefined);
   const right = done.filter(({ asked }) => wasRight(asked)).length;
-  at("score").textContent = judged.length ? `${done.length} of ${judged.length} questions answered, ${right} of them right.` : "";
+  at("score").textContent = judged.length ? say("{done} of {all} questions answered, {right} of them right.", { done: done.length, all: judged.length, right }) : "";
   at("answers").replaceChildren(...judged.map(({ asked, i }) => {
     const line = make("li"), known = answerOf(asked.id) !== undefined;
-    make("span", line, known ? (wasRight(asked) ? "Right: " : "Not right: ") : "Open: ");
+    make("span", line, known ? (wasRight(asked) ? say("Right: ") : say("Not right: ")) : say("Open: "));
     make("span", line, `${asked.words} `);
-    make("button", line, `Stop ${i + 1}`, { onclick: () => show(i, true) });
+    make("button", line, say("Stop {n}", { n: i + 1 }), { onclick: () => show(i, true) });
     return line;
   }));
 }
 
 const notes = notesWindow(lesson, started, (by) => show(current + by));
 at("opennotes").hidden = !lesson.notes;
-at("opennotes").onclick = () => { if (!notes.open(current)) at("state").textContent = "The browser refuses a window. Allow windows of this page, and press Notes again."; };
+at("opennotes").onclick = () => { if (!notes.open(current)) at("state").textContent = say("The browser refuses a window. Allow windows of this page, and press Notes again."); };
 at("back").onclick = () => show(current - 1, true);
 at("forward").onclick = () => show(current + 1, true);
 at("restart").onclick = () => { for (const id of Object.keys(kept.answers)) forget(id); Object.assign(kept, { at: 0, seen: [], answers: {} }); keep(); show(0, true); };

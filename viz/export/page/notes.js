@@ -1,4 +1,6 @@
 // The lecturer's notes in a second window. It is this page's own: from a stick two pages cannot speak to each other.
+import { say, writeNumber } from "../../classroom/page/words.js";
+
 const time = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 
 /** The window of notes: `open(at)` opens it, `tell(at, last)` says at which stop the lesson is; `go(by)` is called for its buttons and keys. */
@@ -6,15 +8,16 @@ export function notesWindow({ title, stops, minutes }, started, go) {
   let shown = null, stop = 0, over = false;
   const part = (name) => shown.document.getElementById(name);
   const starts = (at) => stops.slice(0, at).reduce((sum, { minutes: each }) => sum + each, 0);
-  const say = (name, words) => { part(name).textContent = words; part(name).hidden = !words; };
+  const write = (name, words) => { part(name).textContent = words; part(name).hidden = !words; };
+  const minute = (at) => writeNumber(String(starts(at)));
   function draw() {
     if (!shown || shown.closed) return;
     const now = stops[stop], next = stops[stop + 1];
-    say("where", over ? title : `${title}: stop ${stop + 1} of ${stops.length}`);
-    say("name", over ? "The end" : now.name + (now.optional ? " (may be skipped)" : ""));
-    say("note", over ? "" : now.note);
-    say("plan", over ? "" : `This stop: minute ${starts(stop)} to ${starts(stop + 1)}`);
-    say("coming", over ? "" : next ? `Next: ${next.name}` : "Next: the end");
+    write("where", over ? title : say("{title}: stop {n} of {all}", { title, n: stop + 1, all: stops.length }));
+    write("name", over ? say("The end") : now.name + (now.optional ? say(" (may be skipped)") : ""));
+    write("note", over ? "" : now.note);
+    write("plan", over ? "" : say("This stop: minute {begin} to {end}", { begin: minute(stop), end: minute(stop + 1) }));
+    write("coming", over ? "" : next ? say("Next: {name}", { name: next.name }) : say("Next: the end"));
     part("back").disabled = stop === 0;
     part("forward").disabled = over;
     tick();
@@ -33,8 +36,8 @@ export function notesWindow({ title, stops, minutes }, started, go) {
         parent.append(made);
         return made;
       };
-      page.title = `Notes \u00b7 ${title}`;
-      page.documentElement.lang = "en";
+      page.title = say("Notes \u00b7 {title}", { title });
+      for (const name of ["lang", "dir"]) page.documentElement[name] = document.documentElement[name];
       page.head.replaceChildren(page.importNode(document.querySelector("style"), true));
       page.body.replaceChildren();
       page.body.className = "notes";
@@ -42,8 +45,8 @@ export function notesWindow({ title, stops, minutes }, started, go) {
       for (const [tag, id] of [["p", "clock"], ["p", "plan"], ["p", "where"], ["h1", "name"], ["p", "note"], ["h2", "coming"]]) make(tag, main, id);
       const row = make("nav", main, "notessteps");
       row.className = "row";
-      make("button", row, "back", "\u00ab Previous stop").onclick = () => go(-1);
-      make("button", row, "forward", "Next stop \u00bb").onclick = () => go(1);
+      make("button", row, "back", say("\u00ab Previous stop")).onclick = () => go(-1);
+      make("button", row, "forward", say("Next stop \u00bb")).onclick = () => go(1);
       page.onkeydown = (event) => {
         const by = { PageDown: 1, PageUp: -1 }[event.key];
         if (by && !event.repeat) { event.preventDefault(); go(by); }

@@ -1,6 +1,9 @@
 // A lesson on paper: each picture is drawn once and put in its place as SVG, an instrument as its button Save makes it.
 import { draw, place } from "../../classroom/page/draw.js";
+import { learnPage, say } from "../../classroom/page/words.js";
 import { admitCode, load, vega } from "./parts.js";
+
+learnPage();
 
 const box = globalThis.attentionAtlas, at = (id) => document.getElementById(id);
 box.vega = vega;
@@ -75,15 +78,15 @@ async function all() {
   const found = homes.length ? await load("pictures") : null;
   let missing = 0;
   for (const [number, home] of homes.entries()) {
-    at("state").textContent = `Drawing picture ${number + 1} of ${homes.length}`;
+    at("state").textContent = say("Drawing picture {n} of {all}", { n: number + 1, all: homes.length });
     await picture(home, number, found).catch((error) => {
       console.error(error);
       missing += 1;
-      home.textContent = "This picture could not be drawn.";
+      home.textContent = say("This picture could not be drawn.");
     });
   }
   document.querySelectorAll(".split .pictures").forEach(arrange);
-  at("state").textContent = missing ? `${missing} of ${homes.length} pictures could not be drawn.` : "";
+  at("state").textContent = missing ? say("{missing} of {all} pictures could not be drawn.", { missing, all: homes.length }) : "";
   at("print").disabled = false;
   document.body.dataset.ready = "true";
 }

@@ -2,8 +2,8 @@
 
 let words = {};
 
-/** Takes the translations, {English: text}. */
-export function learn(given) { words = given; }
+/** Takes the translations, {English: text}, of one instrument: those of others in the page stay, until one is in English. */
+export function learn(given) { words = Object.keys(given).length ? { ...words, ...given } : {}; }
 
 /** A text with its {names} filled in; what has no value stays, for `speak` to fill. */
 export const fill = (text, values = {}) => text.replace(/\{(\w+)\}/g, (hole, name) => values[name] ?? hole);

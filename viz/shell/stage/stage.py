@@ -91,8 +91,7 @@ def _language() -> dict[str, Any]:
     now = current()
     if now is ENGLISH:
         return {}
-    numbers = {"percent": now.percent, "over": _("over"), "under": _("under"), "nan": _("not a number")}
-    return {"lang": now.code, "dir": now.direction, "numbers": numbers, **_WORDS.data()}
+    return {"lang": now.code, "dir": now.direction, **script_words.numbers(), **_WORDS.data()}
 
 
 def _leave() -> None:

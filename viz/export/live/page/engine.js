@@ -1,20 +1,21 @@
 // A model that is ready to run: texts to patterns and predictions, or to a sentence that says why not.
 
+import { mark } from "../../../classroom/page/words.js";
 import { decoder, encode, hidden, logits, read, recorder } from "./networks.js";
 import { tokenizer } from "./tokenize.js";
 import { unpack } from "./weights.js";
 
 const LONGEST = 20000, WRITES = 64, BEST = 5;   // letters of a text; tokens that a translator writes to a short text; predictions
 
-/** What is wrong with a text in one sentence each: what it is, the rule, what to do. */
+/** What is wrong with a text in one sentence each: what it is, the rule, what to do. The page words them: the worker knows no language. */
 class Refusal extends Error {}
-const refuse = (...sentences) => { throw new Refusal(sentences.join(" ")); };
+const refuse = (sentences, values = {}) => { throw Object.assign(new Refusal(sentences[0]), { sentences, values }); };
 
 function check(text) {
-  if (!text.trim()) refuse("The text is empty.", "A model reads at least one word.", "Type a sentence.");
+  if (!text.trim()) refuse([mark("The text is empty."), mark("A model reads at least one word."), mark("Type a sentence.")]);
   const letters = [...text].length, lone = [...text].findIndex((letter) => !letter.isWellFormed());
-  if (letters > LONGEST) refuse(`The text has ${letters.toLocaleString("en")} letters.`, `At most ${LONGEST.toLocaleString("en")} are read.`, "Shorten it.");
-  if (lone >= 0) refuse(`Character ${lone + 1} is half of a character.`, "Text must be valid Unicode.", "Delete that character or type it again.");
+  if (letters > LONGEST) refuse([mark("The text has {n} letters."), mark("At most {most} are read."), mark("Shorten it.")], { n: letters, most: LONGEST });
+  if (lone >= 0) refuse([mark("Character {n} is half of a character."), mark("Text must be valid Unicode."), mark("Delete that character or type it again.")], { n: lone + 1 });
 }
 
 /** The most probable tokens after a softmax of `count` logits from `at` on: [token, probability]. */
@@ -65,7 +66,7 @@ export async function engine(bytes) {
   function idsOf(text) {
     check(text);
     const ids = words.encode(text), all = model.family === "bert" ? [marks.start, ...ids, marks.end] : ids;
-    if (all.length > config.n_ctx) refuse(`The text has ${all.length.toLocaleString("en")} tokens.`, `${name} reads at most ${config.n_ctx} at once.`, "Shorten the text.");
+    if (all.length > config.n_ctx) refuse([mark("The text has {n} tokens."), mark("{model} reads at most {most} at once."), mark("Shorten the text.")], { n: all.length, model: name, most: config.n_ctx });
     return all;
   }
 
@@ -101,14 +102,14 @@ export async function engine(bytes) {
   return {
     name,
     encode: (text) => words.encode(text),
-    /** {attentions, written or predictions, ids, ms}, or {refused}. */
+    /** {attentions, written or predictions, ids, ms}, or {refused: sentences, values}. */
     run(text, edits = {}) {
       const began = performance.now();
       try {
         const ids = idsOf(text), found = model.family === "transformer" ? translated(ids, edits) : predicted(ids, edits);
         return { ...found, ids, ms: performance.now() - began };
       } catch (error) {
-        if (error instanceof Refusal) return { refused: error.message };
+        if (error instanceof Refusal) return { refused: error.sentences, values: error.values };
         throw error;
       }
     },

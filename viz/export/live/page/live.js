@@ -1,11 +1,14 @@
 // The page in which a visitor's own sentence runs: what is typed, what is changed, and the app's pictures of it.
 
 import { arrange, draw, place } from "../../../classroom/page/draw.js";
+import { learnPage, say, writeNumber } from "../../../classroom/page/words.js";
 import { admitCode } from "../../page/parts.js";
 import { isOpen, run } from "./models.js";
 import { cellsOf, divergences, grid, mask, words } from "./packets.js";
 
-const at = (id) => document.getElementById(id), box = globalThis.attentionAtlas, { models, licences } = JSON.parse(at("data-live").textContent);
+learnPage();
+
+const at = (id) => document.getElementById(id), box = globalThis.attentionAtlas, { models, licences, languages = {} } = JSON.parse(at("data-live").textContent);
 const make = (tag, parent, text = "", more = {}) => {
   const made = Object.assign(document.createElement(tag), { textContent: text, ...more });
   parent?.append(made);
@@ -26,7 +29,8 @@ function choices(home, entries, chosen, act) {
   if (focused) home.querySelector('[aria-pressed="true"]').focus();
 }
 
-const percent = (share) => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)}%`;
+const percent = (share) => writeNumber(`${(share * 100).toFixed(share < 0.0995 ? 1 : 0)}%`);
+const number = (value, places) => writeNumber(value.toFixed(places));
 const shown = (token) => token.replace(/^ (?=\S)/, "").replaceAll(" ", "\u2423").replaceAll("\n", "\u23ce") || "\u2423";
 const headName = ([layer, head]) => `L${layer}.H${head}`;
 const isZero = () => view.zero.some(({ kind, layer, head }) => kind === view.kind.kind && layer === view.head[0] && head === view.head[1]);
@@ -48,7 +52,7 @@ async function compute() {
 
 /** The text as the model runs it and with what is changed, {model, text, plain, found}; nothing where the model cannot be loaded. */
 async function runs(model, text) {
-  if (!isOpen(model.name)) at("state").textContent = `Loading ${model.name}, ${(model.bytes / 1e6).toFixed(1)} MB\u2026`;
+  if (!isOpen(model.name)) at("state").textContent = say("Loading {model}, {size} MB\u2026", { model: model.name, size: number(model.bytes / 1e6, 1) });
   try {
     const plain = view.ran === text && view.plain ? view.plain : await run(model.name, text, {});
     if (view.ran !== text) view.mask = null;   // of another text
@@ -56,25 +60,28 @@ async function runs(model, text) {
     return { model, text, plain, found: plain.refused || !isChanged() ? plain : await run(model.name, text, edits) };
   } catch (error) {
     at("state").textContent = "";
-    say(`${model.name} cannot be run (${error.message}). The page and its folder \u201cmodels\u201d belong together. Copy the whole folder, or reload the page.`);
+    refuse(say("{model} cannot be run ({reason}). The page and its folder \u201cmodels\u201d belong together. Copy the whole folder, or reload the page.", { model: model.name, reason: error.message }));
     return null;
   }
 }
 
-function say(words) {
+/** Say what is wrong, or that nothing is. */
+function refuse(words) {
   at("wrong").textContent = words;
   at("wrong").hidden = !words;
   at("text").setAttribute("aria-invalid", String(Boolean(words)));
 }
 
 function accept({ plain, found, text }) {
-  say(found.refused ?? "");
+  const values = Object.fromEntries(Object.entries(found.values ?? {}).map(([name, value]) => [name, typeof value === "number" ? writeNumber(value.toLocaleString("en")) : value]));
+  refuse((found.refused ?? []).map((sentence) => say(sentence, values)).join(" "));
   at("found").classList.toggle("stale", Boolean(found.refused));
-  if (found.refused) { at("state").textContent = view.found ? "The pictures below are of the text before." : ""; return; }
+  if (found.refused) { at("state").textContent = view.found ? say("The pictures below are of the text before.") : ""; return; }
   Object.assign(view, { plain, found, ran: text });
   box.run = found;   // the numbers of all heads, for whoever opens the console
   at("found").hidden = false;
-  at("state").textContent = `${found.ids.length} ${found.ids.length === 1 ? "token" : "tokens"}, ${found.ms < 10 ? found.ms.toFixed(1) : Math.round(found.ms)} ms in this browser`;
+  const ran = { n: found.ids.length, ms: number(found.ms, found.ms < 10 ? 1 : 0) };
+  at("state").textContent = ran.n === 1 ? say("1 token, {ms} ms in this browser", ran) : say("{n} tokens, {ms} ms in this browser", ran);
   show();
 }
 
@@ -85,7 +92,7 @@ const attentionOf = (found) => found.attentions.find(({ kind }) => kind === view
 function show() {
   const { model, kind, found, plain, head } = view, now = attentionOf(found), before = attentionOf(plain), changed = found !== plain;
   const comparable = changed && same(now.shape, before.shape), changes = comparable ? divergences(before, now) : null;
-  const origin = { page: "Live", model: model.name, text: view.ran, kind: kind.kind, ...(found.written && { second_text: found.written }), ...(changed && { changed: inWords() }) };
+  const origin = { page: say("Live"), model: model.name, text: view.ran, kind: kind.kind, ...(found.written && { second_text: found.written }), ...(changed && { changed: inWords() }) };
   output(plain, changed ? found : null);
   choices(at("kinds"), model.kinds.map((one) => [one, one.name]), kind, (one) => { view.kind = one; view.head = one.head; view.turn = null; show(); });
   buttons();
@@ -93,12 +100,13 @@ function show() {
   const pictures = [words(box, kind, now, head, view.turn, origin), grid(box, kind, now, head, view.turn, origin, changes)];
   arrange(at("pictures"), pictures.map(({ key }) => key));
   admitCode();
+  for (const [id, words] of Object.entries(languages)) box.parts.set(id, new TextEncoder().encode(words));
   pictures.forEach((picture) => draw(picture, ""));
   showMask(now, before);
 }
 
 function buttons() {
-  at("zero").textContent = isZero() ? `Switch ${headName(view.head)} on again` : `Zero-ablate ${headName(view.head)}`;
+  at("zero").textContent = isZero() ? say("Switch {head} on again", { head: headName(view.head) }) : say("Zero-ablate {head}", { head: headName(view.head) });
   at("zero").setAttribute("aria-pressed", String(isZero()));
   at("undo").hidden = !isChanged();
 }
@@ -106,16 +114,18 @@ function buttons() {
 /** What was changed, in words. */
 function inWords() {
   const short = Object.fromEntries(view.model.kinds.map(({ kind, mark }) => [kind, view.model.kinds.length > 1 ? `${mark} ` : ""]));
-  return [...view.zero.map(({ kind, layer, head }) => `${short[kind]}${headName([layer, head])} is zero`), ...(view.mask ? ["another mask"] : [])].join(", ");
+  return [...view.zero.map(({ kind, layer, head }) => say("{head} is zero", { head: `${short[kind]}${headName([layer, head])}` })), ...(view.mask ? [say("another mask")] : [])].join(", ");
 }
 
 function effect(changed, now, changes) {
   at("effect").hidden = !changed;
   if (!changed) return;
-  if (!changes) { at("effect").textContent = `Changed: ${inWords()}. The text that it writes has another length, so its rows cannot be compared with those before.`; return; }
+  if (!changes) { at("effect").textContent = say("Changed: {changes}. The text that it writes has another length, so its rows cannot be compared with those before.", { changes: inWords() }); return; }
   const heads = now.shape[1], most = changes.reduce((best, v, i) => (v > changes[best] ? i : best), 0);
-  const moved = `The attention of ${headName([Math.floor(most / heads), most % heads])} changes most: Jensen-Shannon divergence ${changes[most].toFixed(3)} bits (maximum 1), the mean over its rows.`;
-  at("effect").textContent = `Changed: ${inWords()}. ${changes[most] < 0.0005 ? "No attention of this kind changes." : moved}`;
+  const told = { changes: inWords(), head: headName([Math.floor(most / heads), most % heads]), bits: number(changes[most], 3) };
+  at("effect").textContent = changes[most] < 0.0005
+    ? say("Changed: {changes}. No attention of this kind changes.", told)
+    : say("Changed: {changes}. The attention of {head} changes most: Jensen-Shannon divergence {bits} bits (maximum 1), the mean over its rows.", told);
 }
 
 /** The output as a table: as the model is, and, where something is changed, with the changes. */
@@ -124,17 +134,17 @@ function output(plain, found) {
   table.replaceChildren();
   const names = make("tr", make("thead", table));
   make("td", names);
-  for (const name of ["As trained", "With the changes"].slice(0, columns.length)) make("th", names, found ? name : "", { scope: "col" });
+  for (const name of [say("As trained"), say("With the changes")].slice(0, columns.length)) make("th", names, found ? name : "", { scope: "col" });
   names.hidden = !found;
   const body = make("tbody", table), line = (name) => { const row = make("tr", body); make("th", row, name, { scope: "row" }); return row; };
   if (plain.written !== undefined) {
-    const row = line("Translation");
-    for (const { written } of columns) make("td", row, written || "(nothing)", { lang: "es", dir: "auto" });
+    const row = line(say("Translation"));
+    for (const { written } of columns) make("td", row, written || say("(nothing)"), { lang: "es", dir: "auto" });
     return;
   }
-  if (!plain.predictions.length) { make("td", line("Prediction"), "Type [MASK] in place of a word: the model predicts it."); return; }
+  if (!plain.predictions.length) { make("td", line(say("Prediction")), say("Type [MASK] in place of a word: the model predicts it.")); return; }
   plain.predictions.forEach(({ place: position }, i) => {
-    const row = line(plain.predictions.length > 1 ? `[MASK] ${i + 1}` : view.model.fills ? "[MASK]" : "Next token");
+    const row = line(plain.predictions.length > 1 ? `[MASK] ${i + 1}` : view.model.fills ? "[MASK]" : say("Next token"));
     for (const { predictions } of columns) {
       const cell = make("td", row), list = make("ol", cell);
       for (const { token, probability } of predictions[i].best) {

@@ -1,4 +1,5 @@
 // The models of the page: each is loaded when it is first asked for, and runs beside the page.
+import { say } from "../../../classroom/page/words.js";
 
 const { version } = JSON.parse(document.getElementById("data-live").textContent), waiting = new Map(), opened = new Map();
 
@@ -9,7 +10,7 @@ function scripted(name, url) {
   return new Promise((done, failed) => {
     waiting.set(name, done);
     const script = Object.assign(document.createElement("script"), { src: url, charset: "x-user-defined" });
-    script.onerror = () => failed(new Error(`${url} is missing`));
+    script.onerror = () => failed(new Error(say("{file} is missing", { file: url })));
     script.onload = () => script.remove();
     document.head.append(script);
   });
@@ -54,7 +55,7 @@ async function open(name) {
   opened.set(name, true);
 }
 
-/** The run of a text, {attentions, ...} or {refused}; `edits` are {zero, masks} as networks.js reads them. */
+/** The run of a text, {attentions, ...} or {refused, values}; `edits` are {zero, masks} as networks.js reads them. */
 export async function run(name, text, edits) {
   if (!opened.has(name)) opened.set(name, open(name).catch((error) => { opened.delete(name); throw error; }));
   await opened.get(name);

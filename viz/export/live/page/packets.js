@@ -1,6 +1,7 @@
 // A run as the packets that the app's pictures draw: their words come from Python (site.py), their numbers from the run in this page.
 
 import { readRuns, writeRuns } from "../../../instruments/kit/page/packets.js";
+import { mark, say } from "../../../classroom/page/words.js";
 
 const THUMB = 32;   // as in grid.py
 let last = 0;
@@ -18,8 +19,8 @@ function told(box, key, header, parts, code) {
     box.parts.set(id, bytes);
     names[name] = id;
   }
-  const whole = { ...header, ...names, kit: code.kit, code: code.code };
-  return { key, header: whole, parts: Object.fromEntries([...Object.values(names), code.kit, code.code].map((id) => [id, [null, 0]])) };
+  const lasting = { kit: code.kit, code: code.code, ...(code.language && { language: code.language }) };   // a language where the page is not in English
+  return { key, header: { ...header, ...names, ...lasting }, parts: Object.fromEntries([...Object.values(names), ...Object.values(lasting)].map((id) => [id, [null, 0]])) };
 }
 
 /** The numbers of allowed cells, of all heads one after the other. */
@@ -67,24 +68,24 @@ export function grid(box, kind, found, chosen, turn, origin, changes) {
   const { shape: [layers, heads, rows, cols], weights, allowed, queries, keys } = found, { shape, bytes } = pooled(weights, rows, cols), may = pooled(Float32Array.from(allowed), rows, cols).bytes.map((v) => v && 1);
   const header = {
     ...kind.grid.header, size: [layers, heads], shape, tokens: [rows, cols], queries, keys: keys === queries ? null : keys, group: "live", selected: chosen, echo: turn, origin, exact: true,
-    measures: changes ? [CHANGE] : [], ...(changes && { arranged: "layers.m0" }), place: `live ${found.kind}${changes ? " changed" : ""}`,
+    measures: changes ? [say(CHANGE)] : [], ...(changes && { arranged: "layers.m0" }), place: `live ${found.kind}${changes ? " changed" : ""}`,
   };
   const each = shape[0] * shape[1], parts = { thumbs: may.includes(0) ? bytes.filter((_, i) => may[i % each]) : bytes, allowed: runsOf(may) };
   if (changes) parts.numbers = new Uint8Array(changes.buffer);
   return told(box, `grid ${found.kind}${changes ? " changed" : ""}`, header, parts, kind.grid);
 }
 
-const CHANGE = "change of attention (JS divergence, bits)";
+const CHANGE = mark("change of attention (JS divergence, bits)");
 
 /** The mask as cells to allow and mask; `trained` is that of the model. */
 export function mask(box, kind, found, trained, base) {
-  const { shape: [, , rows, cols], allowed, queries } = found, header = { ...kind.mask.header, queries, keys: null, shape: [rows, cols], base, presets: Object.keys(PRESETS) };
+  const { shape: [, , rows, cols], allowed, queries } = found, header = { ...kind.mask.header, queries, keys: null, shape: [rows, cols], base, presets: PRESETS.map(([name]) => say(name)) };
   const parts = { start: runsOf(trained), now: runsOf(allowed) };
-  Object.values(PRESETS).forEach((may, i) => { parts[`preset${i}`] = runsOf(Uint8Array.from({ length: rows * cols }, (_, cell) => Number(may(Math.floor(cell / cols), cell % cols)))); });
+  PRESETS.forEach(([, may], i) => { parts[`preset${i}`] = runsOf(Uint8Array.from({ length: rows * cols }, (_, cell) => Number(may(Math.floor(cell / cols), cell % cols)))); });
   return told(box, "mask", header, parts, kind.mask);
 }
 
-const PRESETS = { "all": () => true, "causal": (q, k) => k <= q, "window of 3": (q, k) => Math.abs(q - k) < 2, "itself only": (q, k) => q === k };
+const PRESETS = [[mark("all"), () => true], [mark("causal"), (q, k) => k <= q], [mark("window of 3"), (q, k) => Math.abs(q - k) < 2], [mark("itself only"), (q, k) => q === k]];
 
 /** How far the attention of each head has moved, in bits from 0 to 1: the mean over its rows of the Jensen-Shannon divergence. */
 export function divergences(before, after) {
