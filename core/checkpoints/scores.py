@@ -16,6 +16,7 @@ from typing import Any
 
 from core.checkpoints.files import MB, find_file, small_bytes, strict_json
 from core.errors import InputError
+from core.wording import mark
 
 FILE = "scores.json"
 RULE = "It is a list of objects with measure, split, of (words) and value (a number)."
@@ -43,73 +44,79 @@ class Measure:
 
 
 MEASURES = {
-    "letter_error": Measure("letters wrong", "{:.1%}", more=False, telling=True),
-    "letter_error_heard": Measure("letters wrong in voices of the training", "{:.1%}", more=False),
-    "accuracy": Measure("accuracy", "{:.1%}", telling=True),
-    "accuracy_spread": Measure("standard deviation over the folds", "{:.1%}", more=False),
-    "commonest": Measure("share of the commonest class", "{:.1%}"),
-    "squared_error": Measure("squared error of a hidden pixel", "{:.3f}", more=False, telling=True),
-    "accuracy_from_few": Measure("accuracy after 60 labelled drawings", "{:.1%}", telling=True),
-    "nats": Measure("nats a document", "{:.3f}", more=False),
-    "bits_per_byte": Measure("bits a byte", "{:.3f}", more=False, telling=True),
-    "nats_per_token": Measure("nats a token", "{:.3f}", more=False),
-    "perplexity": Measure("perplexity", "{:.1f}", more=False),
-    "bits_per_byte_forward": Measure("bits a byte, forward", "{:.3f}", more=False, telling=True),
-    "bits_per_byte_backward": Measure("bits a byte, backward", "{:.3f}", more=False, telling=True),
-    "nats_per_token_forward": Measure("nats a token, forward", "{:.3f}", more=False),
-    "nats_per_token_backward": Measure("nats a token, backward", "{:.3f}", more=False),
-    "perplexity_forward": Measure("perplexity, forward", "{:.1f}", more=False),
-    "perplexity_backward": Measure("perplexity, backward", "{:.1f}", more=False),
-    "masked_top1": Measure("hidden words guessed at the first try", "{:.1%}", telling=True),
-    "masked_top5": Measure("among five guesses", "{:.1%}"),
-    "next_sentence_accuracy": Measure("next-sentence accuracy", "{:.1%}", telling=True),
-    "sentence_order_accuracy": Measure("sentence-order accuracy", "{:.1%}", telling=True),
-    "bleu_greedy": Measure("BLEU, greedy", "{:.1f}"),
-    "bleu_beam4": Measure("BLEU, beam search of 4", "{:.1f}", telling=True),
-    "chrf_beam4": Measure("chrF, beam search of 4", "{:.1f}"),
-    "token_accuracy": Measure("token accuracy", "{:.1%}", telling=True),
+    "letter_error": Measure(mark("letters wrong"), "{:.1%}", more=False, telling=True),
+    "letter_error_heard": Measure(mark("letters wrong in voices of the training"), "{:.1%}", more=False),
+    "accuracy": Measure(mark("accuracy"), "{:.1%}", telling=True),
+    "accuracy_spread": Measure(mark("standard deviation over the folds"), "{:.1%}", more=False),
+    "commonest": Measure(mark("share of the commonest class"), "{:.1%}"),
+    "squared_error": Measure(mark("squared error of a hidden pixel"), "{:.3f}", more=False, telling=True),
+    "accuracy_from_few": Measure(mark("accuracy after 60 labelled drawings"), "{:.1%}", telling=True),
+    "nats": Measure(mark("nats a document"), "{:.3f}", more=False),
+    "bits_per_byte": Measure(mark("bits a byte"), "{:.3f}", more=False, telling=True),
+    "nats_per_token": Measure(mark("nats a token"), "{:.3f}", more=False),
+    "perplexity": Measure(mark("perplexity"), "{:.1f}", more=False),
+    "bits_per_byte_forward": Measure(mark("bits a byte, forward"), "{:.3f}", more=False, telling=True),
+    "bits_per_byte_backward": Measure(mark("bits a byte, backward"), "{:.3f}", more=False, telling=True),
+    "nats_per_token_forward": Measure(mark("nats a token, forward"), "{:.3f}", more=False),
+    "nats_per_token_backward": Measure(mark("nats a token, backward"), "{:.3f}", more=False),
+    "perplexity_forward": Measure(mark("perplexity, forward"), "{:.1f}", more=False),
+    "perplexity_backward": Measure(mark("perplexity, backward"), "{:.1f}", more=False),
+    "masked_top1": Measure(mark("hidden words guessed at the first try"), "{:.1%}", telling=True),
+    "masked_top5": Measure(mark("among five guesses"), "{:.1%}"),
+    "next_sentence_accuracy": Measure(mark("next-sentence accuracy"), "{:.1%}", telling=True),
+    "sentence_order_accuracy": Measure(mark("sentence-order accuracy"), "{:.1%}", telling=True),
+    "bleu_greedy": Measure(mark("BLEU, greedy"), "{:.1f}"),
+    "bleu_beam4": Measure(mark("BLEU, beam search of 4"), "{:.1f}", telling=True),
+    "chrf_beam4": Measure(mark("chrF, beam search of 4"), "{:.1f}"),
+    "token_accuracy": Measure(mark("token accuracy"), "{:.1%}", telling=True),
     "token_accuracy_beyond": Measure(
-        "token accuracy in strings longer than any in training", "{:.1%}", telling=True
+        mark("token accuracy in strings longer than any in training"), "{:.1%}", telling=True
     ),
-    "exact_match": Measure("exact match", "{:.1%}", telling=True),
-    "exact_match_beyond": Measure("exact match in strings longer than any in training", "{:.1%}"),
-    "exact_match_unseen": Measure("exact match where a thing has a colour that is new to its kind", "{:.1%}"),
-    "noun_on_object": Measure("largest weight of a noun on what it names", "{:.1%}", telling=True),
-    "induction_score": Measure("induction score of the best head", "{:.3f}", telling=True),
-    "copied": Measure("symbols of the second copy predicted", "{:.1%}", telling=True),
-    "analogy_top1": Measure("fourth word of an analogy nearest", "{:.1%}", telling=True),
-    "analogy_top5": Measure("among the five nearest", "{:.1%}"),
-    "median_rank": Measure("its median place", "{:.0f}", more=False),
+    "exact_match": Measure(mark("exact match"), "{:.1%}", telling=True),
+    "exact_match_beyond": Measure(mark("exact match in strings longer than any in training"), "{:.1%}"),
+    "exact_match_unseen": Measure(
+        mark("exact match where a thing has a colour that is new to its kind"), "{:.1%}"
+    ),
+    "noun_on_object": Measure(mark("largest weight of a noun on what it names"), "{:.1%}", telling=True),
+    "induction_score": Measure(mark("induction score of the best head"), "{:.3f}", telling=True),
+    "copied": Measure(mark("symbols of the second copy predicted"), "{:.1%}", telling=True),
+    "analogy_top1": Measure(mark("fourth word of an analogy nearest"), "{:.1%}", telling=True),
+    "analogy_top5": Measure(mark("among the five nearest"), "{:.1%}"),
+    "median_rank": Measure(mark("its median place"), "{:.0f}", more=False),
     "queen_rank": Measure(
-        "place of queen after king - man + woman, these three left out", "{:.0f}", more=False
+        mark("place of queen after king - man + woman, these three left out"), "{:.0f}", more=False
     ),
-    "queen_rank_of_all": Measure("its place with the three left in", "{:.0f}", more=False),
+    "queen_rank_of_all": Measure(mark("its place with the three left in"), "{:.0f}", more=False),
 }
 """In the order in which they are shown; a model without a beam search has its values under the same names."""
 
 
 TABLES = {
-    "letter_error_by_noise": "letters wrong by noise, as a share of the speech",
-    "letter_error_by_speed": "letters wrong by speed",
-    "letter_error_by_words": "letters wrong by number of words",
-    "bleu_by_length": "BLEU (beam search of 4) by length of the source",
-    "token_accuracy_by_length": "token accuracy by length of the string",
-    "exact_match_by_length": "whole strings right by length of the string",
-    "accuracy_by_task": "answers right by task",
-    "accuracy_by_place": "answers right by where the answer was shown, in symbols before the question mark",
-    "exact_match_by_task": "answers right by task",
-    "exact_match_by_relation": "captions right by how the two groups stand",
-    "induction_score_by_offset": "induction score of the best head by length of the string that comes twice",
-    "copied_by_offset": "symbols of the second copy predicted by length of the string",
-    "ms_by_length": "milliseconds of a pass by length of the text",
-    "mb_by_length": "megabytes that it holds at once by length of the text",
-    "tags_by_mixture": "parts of speech classified correctly by a small head on top of",
-    "tags_mixture": "the mixture learned for parts of speech",
-    "opinions_by_mixture": "opinions classified correctly by a small head on top of",
-    "opinions_mixture": "the mixture learned for opinions",
-    "accuracy_by_class": "accuracy by class",
-    "accuracy_by_fold": "accuracy by fold",
-    "top1_by_group": "fourth word nearest by group of pairs",
+    "letter_error_by_noise": mark("letters wrong by noise, as a share of the speech"),
+    "letter_error_by_speed": mark("letters wrong by speed"),
+    "letter_error_by_words": mark("letters wrong by number of words"),
+    "bleu_by_length": mark("BLEU (beam search of 4) by length of the source"),
+    "token_accuracy_by_length": mark("token accuracy by length of the string"),
+    "exact_match_by_length": mark("whole strings right by length of the string"),
+    "accuracy_by_task": mark("answers right by task"),
+    "accuracy_by_place": mark(
+        "answers right by where the answer was shown, in symbols before the question mark"
+    ),
+    "exact_match_by_task": mark("answers right by task"),
+    "exact_match_by_relation": mark("captions right by how the two groups stand"),
+    "induction_score_by_offset": mark(
+        "induction score of the best head by length of the string that comes twice"
+    ),
+    "copied_by_offset": mark("symbols of the second copy predicted by length of the string"),
+    "ms_by_length": mark("milliseconds of a pass by length of the text"),
+    "mb_by_length": mark("megabytes that it holds at once by length of the text"),
+    "tags_by_mixture": mark("parts of speech classified correctly by a small head on top of"),
+    "tags_mixture": mark("the mixture learned for parts of speech"),
+    "opinions_by_mixture": mark("opinions classified correctly by a small head on top of"),
+    "opinions_mixture": mark("the mixture learned for opinions"),
+    "accuracy_by_class": mark("accuracy by class"),
+    "accuracy_by_fold": mark("accuracy by fold"),
+    "top1_by_group": mark("fourth word nearest by group of pairs"),
 }
 """Measures with a row for each part of the items."""
 

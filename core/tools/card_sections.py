@@ -12,16 +12,17 @@ from core.checkpoints.record import Training, read_training
 from core.checkpoints.scores import MEASURES, TABLES, Score, by_part, read_scores
 from core.checkpoints.weights import SINGLE, find_weights
 from core.tools import card_curve, card_heads
+from core.wording import _, mark
 
 CURVE = "curve.svg"
 NAMES = {
-    "loss": "loss in training",
-    "valid_nats": "nats per token on valid",
-    "valid_nats_forward": "on valid, forward",
-    "valid_nats_backward": "on valid, backward",
-    "document_nats": "nats per document on valid",
-    "nats": "nats per drawing on valid",
-    "squared_error": "squared error on valid",
+    "loss": mark("loss in training"),
+    "valid_nats": mark("nats per token on valid"),
+    "valid_nats_forward": mark("on valid, forward"),
+    "valid_nats_backward": mark("on valid, backward"),
+    "document_nats": mark("nats per document on valid"),
+    "nats": mark("nats per drawing on valid"),
+    "squared_error": mark("squared error on valid"),
 }
 SIZES = {
     "family": "Family",
@@ -76,14 +77,22 @@ NUMBERS = {
 VALUE_TEXTS = {"pre": "before each sub-layer", "post": "after each sum", True: "yes", False: "no"}
 
 
-UNTRAINED = "*Untrained*: the same head of a copy whose weights were drawn anew (seed {seed}) and not trained; *its best*: the best of all heads of that copy."
+UNTRAINED = mark(
+    "*Untrained*: the same head of a copy whose weights were drawn anew (seed {seed}) and not trained; *its best*: the best of all heads of that copy."
+)
 EXPLAINED = {
-    "own": f"A score is the mean share of a head's attention on that place, over held-out items of its own task. {UNTRAINED}",
-    "pairs": f"A score is the mean share of a head's attention on that place, over `assets/texts/heads_en-es.tsv`. {UNTRAINED}",
-    "battery": "A score is the mean share of a head's attention on that place (*near-uniform*: of the largest possible entropy), over the groups of "
-    "`assets/texts/battery.tsv`, for attention from a text that is written over `heads_en-es.tsv`. *Shuffled*: the same with the words in "
-    "another order. *Other words*: what the other words of the sentence give to the same word; a head has found it only if its score is well "
-    f"above that. {UNTRAINED}",
+    "own": mark(
+        "A score is the mean share of a head's attention on that place, over held-out items of its own task."
+    ),
+    "pairs": mark(
+        "A score is the mean share of a head's attention on that place, over `assets/texts/heads_en-es.tsv`."
+    ),
+    "battery": mark(
+        "A score is the mean share of a head's attention on that place (*near-uniform*: of the largest possible entropy), over the groups of "
+        "`assets/texts/battery.tsv`, for attention from a text that is written over `heads_en-es.tsv`. *Shuffled*: the same with the words in "
+        "another order. *Other words*: what the other words of the sentence give to the same word; a head has found it only if its score is well "
+        "above that."
+    ),
 }
 """Meaning of the columns, by the texts that were measured."""
 
@@ -201,12 +210,14 @@ def part_sentences(scores: Sequence[Score], split: str, subject: str) -> list[st
         rows = by_part(scores, table, split, subject)
         number = NUMBERS.get(table, "{:.1%}")
         if rows:
-            sentences.append(
-                f"{words}: {', '.join(f'{part} {number.format(value)}' for part, value in rows.items())}."
+            parts = ", ".join(
+                f"{_(part)} {_(number.replace(':', 'value:'), value=value)}" for part, value in rows.items()
             )
+            sentences.append(_("{words}: {parts}.", words=_(words), parts=parts))
         if rows and table == "bleu_by_length":
             first, last = next(iter(rows.values())), next(reversed(rows.values()))
-            sentences[-1] += f" Longest to shortest third: {f'{last / first:.2f}' if first else 'undefined'}."
+            ratio = f"{last / first:.2f}" if first else _("undefined")
+            sentences[-1] += " " + _("Longest to shortest third: {ratio}.", ratio=ratio)
     return sentences
 
 
@@ -225,9 +236,8 @@ def heads_section(heads: HeadMeasures) -> str:
 
 def column_notes(heads: HeadMeasures) -> str:
     """Return a sentence that explains the columns of `heads_section`."""
-    return EXPLAINED["own" if heads.own_items else "battery" if card_heads.linked(heads) else "pairs"].format(
-        seed=heads.seed
-    )
+    columns = EXPLAINED["own" if heads.own_items else "battery" if card_heads.linked(heads) else "pairs"]
+    return f"{_(columns)} {_(UNTRAINED, seed=heads.seed)}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -68,9 +68,12 @@ OF_CORE = (
     "core/analysis/heads/habits.py",
     "core/analysis/heads/evidence.py",
     "core/edits/describe.py",
+    "core/checkpoints/scores.py",
     "core/layers/score_terms.py",
     *(f"core/analysis/arithmetic/{name}.py" for name in ("scores", "softmax", "weighted_sum", "window")),
+    "core/tools/card_sections.py",
     "core/training/toy/toy_tasks.py",
+    "assets/MANIFEST.toml",
     "assets/texts/presets.tsv",
 )
 """Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, sentences about edits, lines of arithmetic, small tasks; and a file of ready-made texts with notes on them."""
@@ -78,6 +81,8 @@ EQUATIONS = tuple(f"viz/course/equations/{name}.toml" for name in ("why", "recur
 """Files of equations whose words the catalogues have so far."""
 TABLES_OF_DATA = ("viz/course/shared/prompts.toml", "viz/course/homework/questions.toml", *EQUATIONS)
 """Data with words that pages show: equations, homework, and others in their lines title, says and head."""
+SCORES = "assets/models/*/scores.json"
+"""Scores of models, whose splits, parts and baselines are shown."""
 GLOSSARY = "core/glossary/names.toml"
 """The glossary: the words and sentences of its methods, and of the head, are shown as tooltips."""
 HABITS = ("HABIT_NAMES", "TESTS")
@@ -104,12 +109,13 @@ class Message:
 def messages(root: Path = ROOT) -> dict[str, Message]:
     """Return all messages of `viz`, by their English, in the order of files and lines."""
     found: dict[str, Message] = {}
-    of_core = [*(root / name for name in OF_CORE), *worded_files(root)]
+    of_core = [*(root / name for name in OF_CORE), *worded_files(root), *sorted(root.glob(SCORES))]
     for path in [*sorted((root / "viz").rglob("*")), *dict.fromkeys(of_core)]:
         name = path.relative_to(root).as_posix()
         if path.suffix not in _READERS or not (
             path.suffix == ".py"
             or name in (*TABLES_OF_DATA, *OF_CORE)
+            or path.match(SCORES)
             or name.startswith(COMPONENTS.get(path.suffix, ()))
         ):
             continue
@@ -278,13 +284,28 @@ def table_messages(source: str) -> list[str]:
     return [row[names.index(name)] for row in rows for name in ("task", "note")]
 
 
+def score_messages(source: str) -> list[str]:
+    """Return the splits, the baselines and the parts of the scores of a model.
+
+    >>> score_messages('[{"measure": "bleu_by_length, 2-5 words", "split": "test", "of": "the nearest sentence", "value": 1}]')
+    ['test', 'the nearest sentence', '2-5 words']
+    """
+    rows = json.loads(source)
+    texts = [
+        text for row in rows for text in (row["split"], row["of"], row["measure"].partition(", ")[2]) if text
+    ]
+    return [text for text in dict.fromkeys(texts) if not re.fullmatch(r"[a-z]+(-[a-z]+)+|s \d", text)]
+
+
 def data_messages(source: str) -> list[str]:
     """Return the words of a table of data: of homework its questions and explanations, of equations titles and notes, and of each symbol its word, shape, origin and sentence.
 
     >>> data_messages('signs.all.n = ["number", "length", "Eq. (3)", "Words of the source."]\\nequations.sum.title = "A sum"')
     ['A sum', 'length', 'Words of the source.']
     """
-    if "signs" not in (found := tomllib.loads(source)):
+    if "models" in (found := tomllib.loads(source)):
+        return [model["attribution"] for model in found["models"].values()]
+    if "signs" not in found:
         rows = [row for group in found.values() if isinstance(group, dict) for row in group.values()]
         asked = [row for row in rows if isinstance(row, dict) and "explanation" in row]
         homework = [row[name] for row in asked for name in ("text", "explanation")]
@@ -305,6 +326,7 @@ _READERS = {
     ".py": python_messages,
     ".js": lambda source: _plain(script_messages(source)),
     ".toml": lambda source: _plain(data_messages(source)),
+    ".json": lambda source: _plain(score_messages(source)),
     ".tsv": lambda source: _plain(table_messages(source)),
     ".html": lambda source: _plain(html_messages(source)),
 }

@@ -142,7 +142,7 @@ def page() -> None:
         )
     )
     for attribution, models in made.sources:
-        st.markdown(f"{literal(attribution)} :gray[{literal(', '.join(models))}]")
+        st.markdown(f"{literal(_(attribution))} :gray[{literal(', '.join(models))}]")
     st.header(_("What it is built with"), anchor=False)
     st.table(
         pd.DataFrame(

@@ -31,7 +31,7 @@ def draw(
 
 
 def _training(name: str, training: Training) -> None:
-    lines = {words: points for measure, words in NAMES.items() if (points := training.curve(measure))}
+    lines = {_(words): points for measure, words in NAMES.items() if (points := training.curve(measure))}
     if lines:
         st.markdown(_("**The training, step by step**"))
         page_parts.show(
@@ -57,7 +57,7 @@ def _heads(heads: HeadMeasures) -> None:
             columns = [_("attention"), what, _("head"), _("score"), control, _("untrained"), _("its best")]
             st.table(
                 pd.DataFrame(
-                    [(row.attention, row.words, row.name, *row.numbers) for row in rows], columns=columns
+                    [(row.attention, _(row.words), row.name, *row.numbers) for row in rows], columns=columns
                 ).set_index(columns[0])
             )
     st.caption(column_notes(heads))

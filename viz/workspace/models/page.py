@@ -14,14 +14,14 @@ from core.analysis.heads.head_file import HeadMeasures, read_heads
 from core.checkpoints.manifest import Shipped, read_manifest, shipped_folder
 from core.checkpoints.record import Training, read_training
 from core.checkpoints.scores import MEASURES as KNOWN
-from core.checkpoints.scores import Score, read_scores
+from core.checkpoints.scores import Measure, Score, read_scores
 from core.models import families
 from core.serving.engine import Listing
 from core.tools.card_sections import part_sentences
 from viz.charts import marks
 from viz.instruments.kit import origin
 from viz.labels import literal
-from viz.languages import _, mark
+from viz.languages import _, mark, write_number
 from viz.memo import remembered
 from viz.number_text import MEGA, megabytes
 from viz.shell import links, notices, state
@@ -149,7 +149,7 @@ def _card(model: ModelCard) -> None:
             st.markdown(
                 _(
                     "{attribution}  \n:gray[Licence: {licence}.]",
-                    attribution=literal(model.terms.attribution),
+                    attribution=literal(_(model.terms.attribution)),
                     licence=literal(model.terms.licence),
                 )
             )
@@ -173,27 +173,27 @@ def _scores(model: ModelCard) -> None:
                 continue  # nothing to compare with: it stands in the card
             best = sorted(rows, key=lambda score: score.value, reverse=how.more)
             st.caption(
-                _("{measure} on {split}: higher is better", measure=how.words, split=literal(split))
+                _("{measure} on {split}: higher is better", measure=_(how.words), split=literal(_(split)))
                 if how.more
-                else _("{measure} on {split}: lower is better", measure=how.words, split=literal(split))
+                else _("{measure} on {split}: lower is better", measure=_(how.words), split=literal(_(split)))
             )
             page_parts.show(
                 marks.bars(
-                    pd.Series({score.subject: score.value for score in best}),
+                    pd.Series({_(score.subject): score.value for score in best}),
                     how.number,
                     highlighted=[model.name],
                 ),
                 f"models.{model.name}.{measure}.{split}",
                 _(
                     "{measure} on {split}: {values}",
-                    measure=how.words,
-                    split=split,
-                    values="; ".join(f"{score.subject} {how.number.format(score.value)}" for score in best),
+                    measure=_(how.words),
+                    split=_(split),
+                    values="; ".join(f"{_(score.subject)} {_written(how, score)}" for score in best),
                 ),
             )
     for split in dict.fromkeys(score.split for score in model.scores):
         for said in part_sentences(model.scores, split, model.name):
-            st.caption(_("On {split}, {sentence}", split=literal(split), sentence=said))
+            st.caption(_("On {split}, {sentence}", split=literal(_(split)), sentence=said))
 
 
 def _compared(fine: Sequence[ModelCard]) -> None:
@@ -221,9 +221,13 @@ def _compared(fine: Sequence[ModelCard]) -> None:
 def _measured(model: ModelCard) -> dict[str, str]:
     own = [score for score in model.scores if score.subject == model.name and score.measure in MEASURES]
     return {
-        f"{MEASURES[score.measure].words}, {score.split}": MEASURES[score.measure].number.format(score.value)
+        f"{_(MEASURES[score.measure].words)}, {_(score.split)}": _written(MEASURES[score.measure], score)
         for score in own
     }
+
+
+def _written(how: Measure, score: Score) -> str:
+    return write_number(how.number.format(score.value))
 
 
 def _card_of(listing: Listing, terms: Shipped | None) -> ModelCard:
