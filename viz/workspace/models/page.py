@@ -188,7 +188,7 @@ def _scores(model: ModelCard) -> None:
                     "{measure} on {split}: {values}",
                     measure=_(how.words),
                     split=_(split),
-                    values="; ".join(f"{_(score.subject)} {_written(how, score)}" for score in best),
+                    values="; ".join(f"{_(score.subject)} {_value_text(how, score)}" for score in best),
                 ),
             )
     for split in dict.fromkeys(score.split for score in model.scores):
@@ -221,12 +221,12 @@ def _compared(fine: Sequence[ModelCard]) -> None:
 def _measured(model: ModelCard) -> dict[str, str]:
     own = [score for score in model.scores if score.subject == model.name and score.measure in MEASURES]
     return {
-        f"{_(MEASURES[score.measure].words)}, {_(score.split)}": _written(MEASURES[score.measure], score)
+        f"{_(MEASURES[score.measure].words)}, {_(score.split)}": _value_text(MEASURES[score.measure], score)
         for score in own
     }
 
 
-def _written(how: Measure, score: Score) -> str:
+def _value_text(how: Measure, score: Score) -> str:
     return write_number(how.number.format(score.value))
 
 
