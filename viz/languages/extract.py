@@ -79,8 +79,13 @@ OF_CORE = (
 """Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, sentences about edits, lines of arithmetic, small tasks; and a file of ready-made texts with notes on them."""
 EQUATIONS = tuple(f"viz/course/equations/{name}.toml" for name in ("why", "recurrent", "scores", "look_up"))
 """Files of equations whose words the catalogues have so far."""
-TABLES_OF_DATA = ("viz/course/shared/prompts.toml", "viz/course/homework/questions.toml", *EQUATIONS)
-"""Data with words that pages show: equations, homework, and others in their lines title, says and head."""
+TABLES_OF_DATA = (
+    "viz/course/shared/prompts.toml",
+    "viz/course/homework/questions.toml",
+    "viz/course/errata/errata.toml",
+    *EQUATIONS,
+)
+"""Data with words that pages show: equations, homework, errata, and others in their lines title, says and head."""
 SCORES = "assets/models/*/scores.json"
 """Scores of models, whose splits, parts and baselines are shown."""
 GLOSSARY = "core/glossary/names.toml"
@@ -306,6 +311,8 @@ def data_messages(source: str) -> list[str]:
     if "models" in (found := tomllib.loads(source)):
         return [model["attribution"] for model in found["models"].values()]
     if "signs" not in found:
+        if errata := [entry for entry in found.values() if isinstance(entry, dict) and "right" in entry]:
+            return [entry[name] for entry in errata for name in ("title", "says", "right", "note")]
         rows = [row for group in found.values() if isinstance(group, dict) for row in group.values()]
         asked = [row for row in rows if isinstance(row, dict) and "explanation" in row]
         homework = [row[name] for row in asked for name in ("text", "explanation")]

@@ -22,7 +22,7 @@ def show(*ids: str) -> None:
     """Draw the entries of these names below each other, for the fold "Sources" of an exhibit."""
     for id in ids:
         found = errata.find(id)
-        st.markdown(f"**{id}** {formulas(found.title)}")
+        st.markdown(f"**{id}** {formulas(_(found.title))}")
         entry(found)
 
 
@@ -30,15 +30,15 @@ def entry(erratum: Erratum) -> None:
     """Draw an erratum: its place, the printed against the right text, the evidence as picture and sentence, and a note on its use."""
     st.markdown(f":gray[:small[{literal(_(KINDS[erratum.kind]))}: {formulas('; '.join(places(erratum)))}]]")
     left, right = st.columns(2, gap="medium")
-    left.markdown(f":gray[{_('Printed')}]  \n{formulas(erratum.says)}")
-    right.markdown(f":gray[{_('Right')}]  \n{formulas(erratum.right)}")
+    left.markdown(f":gray[{_('Printed')}]  \n{formulas(_(erratum.says))}")
+    right.markdown(f":gray[{_('Right')}]  \n{formulas(_(erratum.right))}")
     evidence = engine_client.submit(("erratum", erratum.id), erratum.evidence, erratum.cost)
     with origin.override(changed=erratum.id):
         _pictures(erratum.id, evidence)
     page_parts.summary(evidence.sentence)
     if not evidence.computed:
         st.caption(_("This rests on a citation: it is looked up, not calculated."))
-    st.markdown(f":gray[{formulas(erratum.note)}]")
+    st.markdown(f":gray[{formulas(_(erratum.note))}]")
 
 
 def places(erratum: Erratum) -> tuple[str, ...]:

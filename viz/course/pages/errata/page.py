@@ -123,7 +123,7 @@ def _key(id: str) -> str:
 def _entry(entry: Erratum) -> None:
     """Draw an entry as one line; opened, with its evidence and links to its exhibits."""
     box = st.expander(
-        f"**{entry.id}** {literal(entry.title)}", key=_key(entry.id), on_change=_opened, args=(entry.id,)
+        f"**{entry.id}** {literal(_(entry.title))}", key=_key(entry.id), on_change=_opened, args=(entry.id,)
     )
     with box:
         if not box.open:
