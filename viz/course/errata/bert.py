@@ -14,6 +14,7 @@ from core.trace import Recorder
 from viz.course.errata._draws import filled, gap, normal
 from viz.course.errata.entry import Evidence, Panel, erratum
 from viz.course.shared.masks import softmax
+from viz.languages import _, mark
 from viz.number_text import in_brackets, small_difference
 
 
@@ -33,19 +34,21 @@ def top_predicts() -> Evidence:
     logits = network.logits(found["hidden"])
     apart = [gap(network.logits(found[f"layer.{i}.resid_out"]), logits) for i in range(len(network.layers))]
     numbers = {f"block_{i}": value for i, value in enumerate(apart, start=1)}
-    sentence = (
-        f"A BERT of {len(apart)} blocks drawn once. The head on the output of block {len(apart)} differs from the model's own logits by "
-        f"{small_difference(apart[-1])}, on the output of the first block by up to {apart[0]:.2f}."
+    sentence = _(
+        "A BERT of {n} blocks drawn once. The head on the output of block {n} differs from the model's own logits by {top}, on the output of the first block by up to {first:.2f}.",
+        n=len(apart),
+        top=small_difference(apart[-1]),
+        first=apart[0],
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Distance from the model's logits",
+                _("Distance from the model's logits"),
                 [[v] for v in apart],
-                tuple(f"block {i + 1}" for i in range(len(apart))),
-                ("distance",),
+                tuple(_("block {i}", i=i + 1) for i in range(len(apart))),
+                (_("distance"),),
                 "bars",
                 2,
             ),
@@ -63,19 +66,22 @@ def over_positions() -> Evidence:
         "alone_sum": float(alone.sum()),
         "right_sum": float(right.sum()),
     }
-    sentence = (
-        f"{n} tokens: the softmax of each token's one number is {in_brackets(alone, 1)}; over the positions the weights are "
-        f"{in_brackets(right, 2)}, and sum to {right.sum():.1f}."
+    sentence = _(
+        "{n} tokens: the softmax of each token's one number is {alone}; over the positions the weights are {right}, and sum to {total:.1f}.",
+        n=n,
+        alone=in_brackets(alone, 1),
+        right=in_brackets(right, 2),
+        total=right.sum(),
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Probability that the answer starts here",
+                _("Probability that the answer starts here"),
                 np.array([alone, right]),
-                ("as printed", "right"),
-                tuple(f"token {i + 1}" for i in range(n)),
+                (_("as printed"), _("right")),
+                tuple(_("token {i}", i=i + 1) for i in range(n)),
                 "weights",
             ),
         ),
@@ -92,17 +98,22 @@ def one_label_or_many() -> Evidence:
         "labels_right": float(len(each)),
         "row": float(each[0].sum()),
     }
-    sentence = (
-        f"{n} tokens, {tags} tags: from [CLS] come {whole.shape[0]} × {whole.shape[1]} probabilities, one label for all; tagging needs "
-        f"{each.shape[0]} × {each.shape[1]}, each row a distribution."
+    sentence = _(
+        "{n} tokens, {tags} tags: from [CLS] come {whole_rows} × {whole_columns} probabilities, one label for all; tagging needs {each_rows} × {each_columns}, each row a distribution.",
+        n=n,
+        tags=tags,
+        whole_rows=whole.shape[0],
+        whole_columns=whole.shape[1],
+        each_rows=each.shape[0],
+        each_columns=each.shape[1],
     )
-    names = tuple(f"tag {i + 1}" for i in range(tags))
+    names = tuple(_("tag {i}", i=i + 1) for i in range(tags))
     return Evidence(
         numbers,
         sentence,
         (
-            Panel("As printed", whole, ("[CLS]",), names, "weights"),
-            Panel("Tagging", each, tuple(f"token {i + 1}" for i in range(n)), names, "weights"),
+            Panel(_("As printed"), whole, ("[CLS]",), names, "weights"),
+            Panel(_("Tagging"), each, tuple(_("token {i}", i=i + 1) for i in range(n)), names, "weights"),
         ),
     )
 
@@ -112,16 +123,20 @@ def likelihoods() -> Evidence:
     likely = np.array([0.1, 0.5, 0.9])
     loss = -np.log(likely)
     numbers = {f"loss_{p}": float(value) for p, value in zip(likely, loss, strict=True)}
-    sentence = f"As the likelihood of the right word rises, {in_brackets(likely, 1)}, the loss falls, {in_brackets(loss, 3)}."
+    sentence = _(
+        "As the likelihood of the right word rises, {likely}, the loss falls, {loss}.",
+        likely=in_brackets(likely, 1),
+        loss=in_brackets(loss, 3),
+    )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Likelihood and loss",
+                _("Likelihood and loss"),
                 np.array([likely, loss]).T,
-                ("poor guess", "even", "good guess"),
-                ("likelihood", "loss"),
+                (_("poor guess"), _("even"), _("good guess")),
+                (_("likelihood"), _("loss")),
                 "bars",
                 3,
             ),
@@ -138,30 +153,33 @@ def what_is_masked() -> Evidence:
     )
     parts = {
         "[MASK]": int((given == mask).sum()),
-        "random words": int((given >= 3).sum()),
-        "left alone": int((chosen & (given == ids)).sum()),
+        mark("random words"): int((given >= 3).sum()),
+        mark("left alone"): int((chosen & (given == ids)).sum()),
     }
     wanted = {
         "[MASK]": SHARE * MASKED * n,
-        "random words": SHARE * REDRAWN * n,
-        "left alone": SHARE * (1 - MASKED - REDRAWN) * n,
+        mark("random words"): SHARE * REDRAWN * n,
+        mark("left alone"): SHARE * (1 - MASKED - REDRAWN) * n,
     }
     numbers = {f"drawn_{name}": float(v) for name, v in parts.items()} | {
         f"expected_{name}": v for name, v in wanted.items()
     }
-    sentence = (
-        f"Of {n:,} tokens {', '.join(f'{v:.0f} {name}' for name, v in wanted.items())} are expected; the routine that trained bert-mini "
-        f"drew {', '.join(f'{v} {name}' for name, v in parts.items())}. {int(chosen.sum()):,} are in the loss."
+    sentence = _(
+        "Of {n:,} tokens {wanted} are expected; the routine that trained bert-mini drew {parts}. {chosen:,} are in the loss.",
+        n=n,
+        wanted=", ".join(f"{v:.0f} {_(name)}" for name, v in wanted.items()),
+        parts=", ".join(f"{v} {_(name)}" for name, v in parts.items()),
+        chosen=int(chosen.sum()),
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Tokens",
+                _("Tokens"),
                 [[wanted[name], parts[name]] for name in parts],
-                parts,
-                ("expected", "drawn"),
+                map(_, parts),
+                (_("expected"), _("drawn")),
                 "bars",
                 0,
             ),
@@ -178,9 +196,16 @@ def product() -> Evidence:
         "epochs": right * steps / corpus,
         "epochs_printed": printed * steps / corpus,
     }
-    sentence = (
-        f"{sequences} × {tokens} = {right:,}. {steps:,} steps over {corpus / 1e9:.1f} billion words are {numbers['epochs']:.1f} epochs, "
-        f"and {numbers['epochs_printed']:.1f} with {printed:,}."
+    sentence = _(
+        "{sequences} × {tokens} = {right:,}. {steps:,} steps over {corpus:.1f} billion words are {epochs:.1f} epochs, and {epochs_printed:.1f} with {printed:,}.",
+        sequences=sequences,
+        tokens=tokens,
+        right=right,
+        steps=steps,
+        corpus=corpus / 1e9,
+        epochs=numbers["epochs"],
+        epochs_printed=numbers["epochs_printed"],
+        printed=printed,
     )
     return Evidence(numbers, sentence)
 
@@ -207,20 +232,24 @@ def bank() -> Evidence:
     numbers = {
         f"spread_{spread}": _cosine_of_contexts(config, sentences, place, spread) for spread in (start, wide)
     } | {"places": float(len(places))}
-    sentence = (
-        f"Two sentences, the word at position {place} in both, a random BERT with {config.n_layers} layers: drawn with a spread of "
-        f"{start}, as BERT starts, the cosine of its two vectors is {numbers[f'spread_{start}']:.6f}; with {wide} it is "
-        f"{numbers[f'spread_{wide}']:.3f}."
+    sentence = _(
+        "Two sentences, the word at position {place} in both, a random BERT with {n_layers} layers: drawn with a spread of {start}, as BERT starts, the cosine of its two vectors is {spread_start:.6f}; with {wide} it is {spread_wide:.3f}.",
+        place=place,
+        n_layers=config.n_layers,
+        start=start,
+        spread_start=numbers[f"spread_{start}"],
+        wide=wide,
+        spread_wide=numbers[f"spread_{wide}"],
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Cosine of the two vectors",
+                _("Cosine of the two vectors"),
                 [[numbers[f"spread_{s}"]] for s in (start, wide)],
-                (f"spread {start}", f"spread {wide}"),
-                ("cosine",),
+                (_("spread {start}", start=start), _("spread {wide}", wide=wide)),
+                (_("cosine"),),
                 "bars",
                 6,
             ),

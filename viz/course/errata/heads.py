@@ -10,6 +10,7 @@ from core.layers.attention import MultiHeadAttention
 from core.trace import Recorder
 from viz.course.errata._draws import filled, gap, tensor
 from viz.course.errata.entry import Array, Evidence, Panel, erratum
+from viz.languages import _
 from viz.number_text import small_difference
 
 N_WORDS, N_HEADS, HEAD, PAIR = 5, 4, 1, (2, 4)
@@ -52,22 +53,34 @@ def side_by_side() -> Evidence:
         "layer_1": float(touched[0]),
         "layer_2": float(touched[1]),
     }
-    sentence = (
-        f"{N_HEADS} heads, {n} words: drawing head {HEAD} anew changes it by {first:.2f} and the other heads by {small_difference(rest)}. "
-        f"Putting the heads in another order, together with their columns of W_O, changes the output by {small_difference(permuted)}. Each head has "
-        f"{n} × {n} weights; pairs would need {pairs} × {pairs}. The score of words {PAIR[0]} and {PAIR[1]} "
-        f"depends on {touched[0]} words in the first layer and on {touched[1]} in the layer above it."
+    sentence = _(
+        "{n_heads} heads, {n} words: drawing head {head} anew changes it by {first:.2f} and the other heads by {rest}. Putting the heads in another order, together with their columns of W_O, changes the output by {permuted}. Each head has {n} × {n} weights; pairs would need {pairs} × {pairs}. The score of words {one} and {other} depends on {below} words in the first layer and on {above} in the layer above it.",
+        n_heads=N_HEADS,
+        n=n,
+        head=HEAD,
+        first=first,
+        rest=small_difference(rest),
+        permuted=small_difference(permuted),
+        pairs=pairs,
+        one=PAIR[0],
+        other=PAIR[1],
+        below=touched[0],
+        above=touched[1],
     )
-    words = tuple(f"word {i + 1}" for i in range(N_WORDS))
+    words = tuple(_("word {i}", i=i + 1) for i in range(N_WORDS))
     share = seen / seen.max(1, keepdims=True)
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                f"What the score of words {PAIR[0]} and {PAIR[1]} depends on",
+                _(
+                    "What the score of words {one} and {other} depends on",
+                    one=PAIR[0],
+                    other=PAIR[1],
+                ),
                 share,
-                ("layer 1", "layer 2"),
+                (_("layer 1"), _("layer 2")),
                 words,
                 "weights",
             ),
@@ -113,20 +126,25 @@ def project_then_split() -> Evidence:
     rows = slice((HEAD - 1) * piece, HEAD * piece)
     printed = x[0, :, rows] @ weight[rows, rows].T
     numbers = {"gap": gap(printed, right), "whole": float(weight.numel()), "pieces": float(h * piece * piece)}
-    sentence = (
-        f"d = {d}, {h} heads: the query of head {HEAD} made from the whole word and the one made from its part of {piece} features "
-        f"differ by up to {numbers['gap']:.2f}. Projecting the whole word takes {weight.numel()} weights, projecting parts "
-        f"{h * piece * piece}."
+    sentence = _(
+        "d = {d}, {h} heads: the query of head {head} made from the whole word and the one made from its part of {piece} features differ by up to {gap:.2f}. Projecting the whole word takes {weight_size} weights, projecting parts {parts_size}.",
+        d=d,
+        h=h,
+        head=HEAD,
+        piece=piece,
+        gap=numbers["gap"],
+        weight_size=weight.numel(),
+        parts_size=h * piece * piece,
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Weights of one projection",
+                _("Weights of one projection"),
                 [[weight.numel()], [h * piece * piece]],
-                ("project, then split", "split, then project"),
-                ("weights",),
+                (_("project, then split"), _("split, then project")),
+                (_("weights"),),
                 "bars",
                 0,
             ),
@@ -148,9 +166,12 @@ def outputs_merged() -> Evidence:
         "score_axes": float(len(shapes["scores"])),
         "merged_axes": float(len(shapes["out"])),
     } | {f"{name}_{axis}": float(size) for name, shape in shapes.items() for axis, size in enumerate(shape)}
-    sentence = (
-        f"Recorded in the layer itself: scores {shapes['scores']}, outputs of the heads {shapes['heads']}, merged "
-        f"{shapes['out']}. The scores keep the axis of the {N_HEADS} heads to the end. With one common score, their mean, the "
-        f"output would be {apart:.2f} away."
+    sentence = _(
+        "Recorded in the layer itself: scores {shapes_scores}, outputs of the heads {shapes_heads}, merged {shapes_out}. The scores keep the axis of the {n_heads} heads to the end. With one common score, their mean, the output would be {apart:.2f} away.",
+        shapes_scores=shapes["scores"],
+        shapes_heads=shapes["heads"],
+        shapes_out=shapes["out"],
+        n_heads=N_HEADS,
+        apart=apart,
     )
     return Evidence(numbers, sentence)

@@ -10,6 +10,7 @@ from core.decoding import Beam, Greedy
 from core.decoding.counterexample import best_sentence, write_sentence
 from core.models.gpt import GPTConfig
 from viz.course.errata.entry import Array, Evidence, Panel, erratum
+from viz.languages import _
 from viz.number_text import small_difference
 
 N_WORDS = 4
@@ -48,9 +49,12 @@ def two_directions() -> Evidence:
         "backward": backward,
         "gap": abs(forward - backward),
     }
-    sentence = (
-        f"One table of probabilities of texts of {joint.ndim} words, drawn once: for one text the product from left to right is "
-        f"{forward:.10f}, from right to left {backward:.10f}; they differ by {small_difference(numbers['gap'])}."
+    sentence = _(
+        "One table of probabilities of texts of {ndim} words, drawn once: for one text the product from left to right is {forward:.10f}, from right to left {backward:.10f}; they differ by {gap}.",
+        ndim=joint.ndim,
+        forward=forward,
+        backward=backward,
+        gap=small_difference(numbers["gap"]),
     )
     return Evidence(numbers, sentence)
 
@@ -62,19 +66,24 @@ def window() -> Evidence:
     one, all_ = 1, joint.ndim - 1
     whole, short = float(joint[text]), _forward(joint, text, one)
     numbers = {"joint": whole, "window_1": short, "window_2": _forward(joint, text, all_)}
-    sentence = (
-        f"A text of {joint.ndim} words: its joint probability is {whole:.4f}; the product with k = {one} is {short:.4f}, with k = {all_}, which "
-        f"reaches the beginning, {numbers['window_2']:.4f}."
+    sentence = _(
+        "A text of {ndim} words: its joint probability is {whole:.4f}; the product with k = {one} is {short:.4f}, with k = {all}, which reaches the beginning, {window_2:.4f}.",
+        ndim=joint.ndim,
+        whole=whole,
+        one=one,
+        short=short,
+        all=all_,
+        window_2=numbers["window_2"],
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Probability of the text",
+                _("Probability of the text"),
                 [[short], [numbers["window_2"]], [whole]],
-                (f"k = {one}", f"k = {all_}", "joint"),
-                ("probability",),
+                (f"k = {one}", f"k = {all_}", _("joint")),
+                (_("probability"),),
                 "bars",
                 4,
             ),
@@ -84,25 +93,27 @@ def window() -> Evidence:
 
 @erratum("E54")
 def greedy_only() -> Evidence:
-    (_, greedy), (_, beam), (_, most) = (
+    (_text, greedy), (_text, beam), (_text, most) = (
         write_sentence(Greedy()),
         write_sentence(Beam(width=2)),
         best_sentence(),
     )
     numbers = {"greedy": greedy, "beam": beam, "best": most}
-    sentence = (
-        f"A tree of words on paper: always the most probable word gives a text of probability {greedy:.2f}, a beam {beam:.2f}; the best "
-        f"of all has {most:.2f}."
+    sentence = _(
+        "A tree of words on paper: always the most probable word gives a text of probability {greedy:.2f}, a beam {beam:.2f}; the best of all has {most:.2f}.",
+        greedy=greedy,
+        beam=beam,
+        most=most,
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Probability of the text",
+                _("Probability of the text"),
                 [[greedy], [beam], [most]],
-                ("greedy", "beam", "best of all"),
-                ("probability",),
+                (_("greedy"), _("beam"), _("best of all")),
+                (_("probability"),),
                 "bars",
                 2,
             ),
@@ -115,8 +126,12 @@ def boundary() -> Evidence:
     n_vocab = GPTConfig().n_vocab
     pieces = 50_000
     numbers = {"last": float(n_vocab - 1), "bytes": float(2**8), "special": float(n_vocab - 2**8 - pieces)}
-    sentence = (
-        f"GPT-2's vocabulary has {n_vocab:,} entries, and was published with {pieces:,} merges: with {2**8} bytes that leaves {numbers['special']:.0f}, "
-        f"number {n_vocab - 1:,}: the boundary."
+    sentence = _(
+        "GPT-2's vocabulary has {n_vocab:,} entries, and was published with {pieces:,} merges: with {bytes} bytes that leaves {special:.0f}, number {last:,}: the boundary.",
+        n_vocab=n_vocab,
+        pieces=pieces,
+        bytes=2**8,
+        special=numbers["special"],
+        last=n_vocab - 1,
     )
     return Evidence(numbers, sentence, computed=False)

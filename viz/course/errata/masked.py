@@ -12,6 +12,7 @@ from viz.course.errata.entry import Evidence, Panel, erratum
 from viz.course.shared.mask_evidence import padded_source, prefix_gap, strict_first_row
 from viz.course.shared.masks import softmax
 from viz.course.shared.self_attention import EXAMPLES as examples
+from viz.languages import _
 from viz.number_text import in_brackets, small_difference
 
 WORDS = ("I", "am", "a", "student")
@@ -29,16 +30,19 @@ def itself() -> Evidence:
     numbers = {"nan": float(np.isnan(elsewhere).sum()), "ours": float(ours.sum())} | {
         f"sum_{name}": total for name, total in zip(EXAMPLES, sums, strict=True)
     }
-    sentence = (
-        f"The printed weights sum to {in_brackets(sums, 1)}, as they should. But in a row of its own the first word has nothing left: "
-        f"softmax of nothing is {'NaN' if np.isnan(elsewhere).all() else in_brackets(elsewhere, 3)} in all {len(elsewhere)} cells; the atlas uses zeros, which sum to {ours.sum():.0f}."
+    sentence = _(
+        "The printed weights sum to {sums}, as they should. But in a row of its own the first word has nothing left: softmax of nothing is {row} in all {n} cells; the atlas uses zeros, which sum to {zeros:.0f}.",
+        sums=in_brackets(sums, 1),
+        row="NaN" if np.isnan(elsewhere).all() else in_brackets(elsewhere, 3),
+        n=len(elsewhere),
+        zeros=ours.sum(),
     )
     return Evidence(
         numbers,
         sentence,
         (
-            Panel("Without the word itself", strict, WORDS, WORDS, "weights"),
-            Panel("With it", usual, WORDS, WORDS, "weights"),
+            Panel(_("Without the word itself"), strict, WORDS, WORDS, "weights"),
+            Panel(_("With it"), usual, WORDS, WORDS, "weights"),
         ),
     )
 
@@ -54,20 +58,24 @@ def whose_padding() -> Evidence:
         "entries": float(mask.shape[-1]),
         "targets": float(target),
     }
-    sentence = (
-        f"{target} target words, {source} source positions of which {int((~mask).sum())} are padding. Other content there moves "
-        f"the output by up to {without:.3f} without a mask over the source, with it by {small_difference(with_mask)}. The mask has "
-        f"{mask.shape[-1]} entries, one for each source position, not {target}."
+    sentence = _(
+        "{target} target words, {source} source positions of which {padding} are padding. Other content there moves the output by up to {without:.3f} without a mask over the source, with it by {with_mask}. The mask has {entries} entries, one for each source position, not {target}.",
+        target=target,
+        source=source,
+        padding=int((~mask).sum()),
+        without=without,
+        with_mask=small_difference(with_mask),
+        entries=mask.shape[-1],
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "How far the output moves",
+                _("How far the output moves"),
                 [[without], [with_mask]],
-                ("no source mask", "source mask"),
-                ("change",),
+                (_("no source mask"), _("source mask")),
+                (_("change"),),
                 "bars",
             ),
         ),
@@ -76,11 +84,14 @@ def whose_padding() -> Evidence:
 
 @erratum("E48")
 def strictly_above() -> Evidence:
-    elsewhere, _ = strict_first_row()
+    elsewhere = strict_first_row()[0]
     apart = prefix_gap()
     numbers = {"nan": float(np.isnan(elsewhere).sum()), "prefix": apart}
-    sentence = (
-        f"With the diagonal hidden the first row is {'NaN' if np.isnan(elsewhere).all() else in_brackets(elsewhere, 3)} in "
-        f"{int(np.isnan(elsewhere).sum())} of {len(elsewhere)} cells. Without it the sum up to i and the mask agree to {small_difference(apart)}."
+    sentence = _(
+        "With the diagonal hidden the first row is {row} in {broken} of {n} cells. Without it the sum up to i and the mask agree to {apart}.",
+        row="NaN" if np.isnan(elsewhere).all() else in_brackets(elsewhere, 3),
+        broken=int(np.isnan(elsewhere).sum()),
+        n=len(elsewhere),
+        apart=small_difference(apart),
     )
     return Evidence(numbers, sentence)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from core.text.words import words_in
 from viz.course.errata._draws import gap, normal
 from viz.course.errata.entry import Evidence, Where, erratum
+from viz.languages import _, mark
 
 BOTH = (Where("ghojogh2023", "throughout"), Where("ghojogh2020", "throughout"))
 
@@ -15,17 +16,17 @@ BOTH = (Where("ghojogh2023", "throughout"), Where("ghojogh2020", "throughout"))
 def pathways() -> Evidence:
     return Evidence(
         {},
-        "The post's own reference names the paper “PaLM: Scaling Language Modeling with Pathways”.",
+        _("The post's own reference names the paper “PaLM: Scaling Language Modeling with Pathways”."),
         computed=False,
     )
 
 
 CREDITS = {
-    "sequence to sequence": ("Bahdanau", 2015, "Sutskever; Cho", 2014),
-    "attention, Eqs. (2) and (5)": ("Chorowski", 2014, "Bahdanau, preprint", 2014),
-    "score (9), inner product": ("Vaswani", 2017, "Luong", 2015),
-    "score (12), additive": ("Vaswani", 2017, "Bahdanau", 2015),
-    "self-attention": ("Bahdanau", 2014, "Cheng", 2016),
+    mark("sequence to sequence"): ("Bahdanau", 2015, "Sutskever; Cho", 2014),
+    mark("attention, Eqs. (2) and (5)"): ("Chorowski", 2014, "Bahdanau, preprint", 2014),
+    mark("score (9), inner product"): ("Vaswani", 2017, "Luong", 2015),
+    mark("score (12), additive"): ("Vaswani", 2017, "Bahdanau", 2015),
+    mark("self-attention"): ("Bahdanau", 2014, "Cheng", 2016),
 }
 """Achievement; the cited author and year; the usually cited author and year."""
 
@@ -35,13 +36,23 @@ def credits() -> Evidence:
     later = sum(cited > first for _, cited, _, first in CREDITS.values())
     earlier = sum(cited < first for _, cited, _, first in CREDITS.values())
     numbers = {"credits": float(len(CREDITS)), "later": float(later), "earlier": float(earlier)}
-    sentence = (
-        f"Of {len(CREDITS)} credits {later} name a later paper than the one usually cited, and {earlier} an earlier one: "
-        + "; ".join(
-            f"{what}: {who} {year}, usually {usual} {first}"
-            for what, (who, year, usual, first) in CREDITS.items()
+    each = "; ".join(
+        _(
+            "{what}: {who} {year}, usually {usual} {first}",
+            what=_(what),
+            who=who,
+            year=year,
+            usual=usual,
+            first=first,
         )
-        + "."
+        for what, (who, year, usual, first) in CREDITS.items()
+    )
+    sentence = _(
+        "Of {n} credits {later} name a later paper than the one usually cited, and {earlier} an earlier one: {each}.",
+        n=len(CREDITS),
+        later=later,
+        earlier=earlier,
+        each=each,
     )
     return Evidence(numbers, sentence, computed=False)
 
@@ -50,7 +61,9 @@ def credits() -> Evidence:
 def spelled_out() -> Evidence:
     return Evidence(
         {},
-        "The papers themselves and the other sources have these names; the deck's own list of references has A Lite BERT.",
+        _(
+            "The papers themselves and the other sources have these names; the deck's own list of references has A Lite BERT."
+        ),
         computed=False,
     )
 
@@ -63,9 +76,14 @@ def same_author() -> Evidence:
     rows = [heads[t] @ w_o + x[t] for t in range(n)]
     apart = max(gap(row, both) for row, both in zip(rows, heads @ w_o + x, strict=True))
     numbers = {"rows": float(w_o.shape[0]), "columns": float(w_o.shape[1]), "gap": apart}
-    sentence = (
-        f"{h} heads of {r} numbers, words of {d}: only a W_O of {w_o.shape[0]} × {w_o.shape[1]} lets the sum exist. Word by word and all "
-        f"at once differ by {apart:.1f}."
+    sentence = _(
+        "{h} heads of {r} numbers, words of {d}: only a W_O of {rows} × {columns} lets the sum exist. Word by word and all at once differ by {apart:.1f}.",
+        h=h,
+        r=r,
+        d=d,
+        rows=w_o.shape[0],
+        columns=w_o.shape[1],
+        apart=apart,
     )
     return Evidence(numbers, sentence)
 
@@ -73,7 +91,7 @@ def same_author() -> Evidence:
 @erratum("E50")
 def autoencoder() -> Evidence:
     return Evidence(
-        {}, "A translator is trained to write another sentence than the one it reads.", computed=False
+        {}, _("A translator is trained to write another sentence than the one it reads."), computed=False
     )
 
 
@@ -82,7 +100,14 @@ def supervised() -> Evidence:
     text = ("she", "is", "eating", "a", "green", "apple")
     labels = list(pairwise(text))
     numbers = {"words": float(len(text)), "labels": float(len(labels))}
-    sentence = f"“{' '.join(text)}” has {len(text)} words and gives {len(labels)} labelled examples, such as “{labels[0][0]}” → “{labels[0][1]}”."
+    sentence = _(
+        "“{text}” has {n} words and gives {labels} labelled examples, such as “{before}” → “{next}”.",
+        text=" ".join(text),
+        n=len(text),
+        labels=len(labels),
+        before=labels[0][0],
+        next=labels[0][1],
+    )
     return Evidence(numbers, sentence)
 
 
@@ -92,5 +117,10 @@ def lines() -> Evidence:
     words = [token for token in tokens if token.isalpha()]
     numbers = {"tokens": float(len(tokens)), "words": float(len(words))}
     return Evidence(
-        numbers, f"{len(words)} words, and {len(tokens)} tokens with the full stop, so {len(tokens)} lines."
+        numbers,
+        _(
+            "{words} words, and {tokens} tokens with the full stop, so {tokens} lines.",
+            words=len(words),
+            tokens=len(tokens),
+        ),
     )

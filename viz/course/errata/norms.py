@@ -10,6 +10,7 @@ from torch import Tensor
 from core.layers.norm import LayerNorm
 from viz.course.errata._draws import gap, tensor
 from viz.course.errata.entry import Evidence, Panel, erratum
+from viz.languages import _, mark
 from viz.number_text import in_brackets, small_difference
 
 
@@ -29,20 +30,24 @@ def sigma() -> Evidence:
         "to_torch": gap(F.layer_norm(x, (h,)), right),
         "ours": gap(ours, F.layer_norm(x, (h,))),
     }
-    sentence = (
-        f"{h} numbers drawn once: the variance afterwards is {numbers['printed']:.6f} as printed, one over {h}, and "
-        f"{numbers['right']:.3f} with the right σ; the printed σ is {numbers['factor']:.3f} times too large (√{h} = {math.sqrt(h):.3f}). "
-        f"torch's layer norm is {small_difference(numbers['to_torch'])} from the right form, which is what ε does."
+    sentence = _(
+        "{h} numbers drawn once: the variance afterwards is {printed:.6f} as printed, one over {h}, and {right:.3f} with the right σ; the printed σ is {factor:.3f} times too large (√{h} = {sqrt_h:.3f}). torch's layer norm is {to_torch} from the right form, which is what ε does.",
+        h=h,
+        printed=numbers["printed"],
+        right=numbers["right"],
+        factor=numbers["factor"],
+        sqrt_h=math.sqrt(h),
+        to_torch=small_difference(numbers["to_torch"]),
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Variance after the norm",
+                _("Variance after the norm"),
                 [[numbers["printed"]], [numbers["right"]]],
-                ("as printed", "right"),
-                ("variance",),
+                (_("as printed"), _("right")),
+                (_("variance"),),
                 "bars",
                 4,
             ),
@@ -50,7 +55,11 @@ def sigma() -> Evidence:
     )
 
 
-ORDERS = {"post: LN(x + f(x))": 0, "pre: x + f(LN(x))": 1, "as worded: x + LN(f(x))": 2}
+ORDERS = {
+    mark("post: LN(x + f(x))"): 0,
+    mark("pre: x + f(LN(x))"): 1,
+    mark("as worded: x + LN(f(x))"): 2,
+}
 
 
 @erratum("E16")
@@ -67,20 +76,23 @@ def order_of_norm() -> Evidence:
         "pre_half": spreads[small / 2][1],
         "worded_half": spreads[small / 2][2],
     }
-    sentence = (
-        f"After {n_layers} random sub-layers the standard deviation is {post:.2f} with the norm after the sum, {pre:.2f} before "
-        f"the sub-layer, {worded:.2f} as the decoder is worded. Making every sub-layer half as large gives "
-        f"{in_brackets(spreads[small / 2], 2)}: in the order as worded nothing changes."
+    sentence = _(
+        "After {n_layers} random sub-layers the standard deviation is {post:.2f} with the norm after the sum, {pre:.2f} before the sub-layer, {worded:.2f} as the decoder is worded. Making every sub-layer half as large gives {half}: in the order as worded nothing changes.",
+        n_layers=n_layers,
+        post=post,
+        pre=pre,
+        worded=worded,
+        half=in_brackets(spreads[small / 2], 2),
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                f"Standard deviation after {n_layers} sub-layers",
+                _("Standard deviation after {n_layers} sub-layers", n_layers=n_layers),
                 [[v] for v in spreads[small]],
-                ORDERS,
-                ("spread",),
+                map(_, ORDERS),
+                (_("spread"),),
                 "bars",
                 2,
             ),

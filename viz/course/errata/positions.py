@@ -12,6 +12,7 @@ from core.models.gpt import GPT, GPTConfig
 from viz.course.errata.entry import Evidence, Panel, Where, erratum
 from viz.course.shared.position_evidence import five_steps, worked_d4, worked_d512
 from viz.course.shared.positions import Formula, share_of_variance
+from viz.languages import _
 from viz.number_text import in_brackets
 
 EQUATION_17 = (
@@ -37,20 +38,28 @@ def over_d_or_p() -> Evidence:
         "share_d": shares[0],
         "share_p": shares[1],
     }
-    sentence = (
-        f"For the survey's Fig. 10 (n = {n}, d = {d}, p = {p}) the two differ by up to {apart.max():.3f} (position {position}, "
-        f"dimension {dimension}); the longest wave has {waves[0]:,.0f} positions with d and {waves[1]:,.0f} with p. That the first "
-        f"dimensions differ most holds for both: their first half has {shares[0]:.5f} of the variance with d, {shares[1]:.5f} with p."
+    sentence = _(
+        "For the survey's Fig. 10 (n = {n}, d = {d}, p = {p}) the two differ by up to {apart:.3f} (position {position}, dimension {dimension}); the longest wave has {wave_d:,.0f} positions with d and {wave_p:,.0f} with p. That the first dimensions differ most holds for both: their first half has {share_d:.5f} of the variance with d, {share_p:.5f} with p.",
+        n=n,
+        d=d,
+        p=p,
+        apart=apart.max(),
+        position=position,
+        dimension=dimension,
+        wave_d=waves[0],
+        wave_p=waves[1],
+        share_d=shares[0],
+        share_p=shares[1],
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Length of the longest wave, in positions",
+                _("Length of the longest wave, in positions"),
                 [[waves[0]], [waves[1]]],
                 ("2j/d", "2j/p"),
-                ("positions",),
+                (_("positions"),),
                 "bars",
                 0,
             ),
@@ -77,19 +86,33 @@ def paired_or_not() -> Evidence:
     numbers |= {f"printed_{i}": float(v) for i, v in enumerate(printed)} | {
         f"example_{i}": v for i, v in enumerate(example)
     }
-    sentence = (
-        f"d = {d}, position {place}: as printed {in_brackets(printed, 4)}, the example {in_brackets(example, 4)}. For d = {wide} the second entry is "
-        f"{second:.4f} as printed, and the slide has {worked_d512()[1].printed}. The slides also want equal steps to be equally far "
-        f"apart: for d = {narrow} the distance of {steps} steps runs from {unpaired[1]:.3f} to {unpaired[2]:.3f} as printed, and is "
-        f"{right[0]:.3f} everywhere with pairs."
+    sentence = _(
+        "d = {d}, position {place}: as printed {printed}, the example {example}. For d = {wide} the second entry is {second:.4f} as printed, and the slide has {slide}. The slides also want equal steps to be equally far apart: for d = {narrow} the distance of {steps} steps runs from {least:.3f} to {most:.3f} as printed, and is {right:.3f} everywhere with pairs.",
+        d=d,
+        place=place,
+        printed=in_brackets(printed, 4),
+        example=in_brackets(example, 4),
+        wide=wide,
+        second=second,
+        slide=worked_d512()[1].printed,
+        narrow=narrow,
+        steps=steps,
+        least=unpaired[1],
+        most=unpaired[2],
+        right=right[0],
     )
-    names = tuple(f"dimension {i}" for i in range(d))
+    names = tuple(_("dimension {i}", i=i) for i in range(d))
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                f"PE({place})", np.array([printed, example]).T, names, ("as printed", "with pairs"), "bars", 4
+                f"PE({place})",
+                np.array([printed, example]).T,
+                names,
+                (_("as printed"), _("with pairs")),
+                "bars",
+                4,
             ),
         ),
     )
@@ -105,11 +128,20 @@ def cut_not_rounded() -> Evidence:
     numbers = {"cut": float(len(wrong))} | {f"value_{entry.dimension}": entry.value for entry in wrong}
     numbers |= {f"error_{entry.dimension}": abs(float(entry.printed or 0) - entry.value) for entry in wrong}
     told = "; ".join(
-        f"{entry.value:.9f} is printed as {entry.printed}, rounded it is {entry.rounded}" for entry in wrong
+        _(
+            "{value:.9f} is printed as {printed}, rounded it is {rounded}",
+            value=entry.value,
+            printed=entry.printed,
+            rounded=entry.rounded,
+        )
+        for entry in wrong
     )
-    sentence = (
-        f"{told}. All {len(wrong)} are cut. Counting i from one up, each pair would begin with the cosine, and the first vector "
-        f"with {cosine_first}, not {sine_first}."
+    sentence = _(
+        "{told}. All {n} are cut. Counting i from one up, each pair would begin with the cosine, and the first vector with {cosine}, not {sine}.",
+        told=told,
+        n=len(wrong),
+        cosine=cosine_first,
+        sine=sine_first,
     )
     return Evidence(numbers, sentence)
 
@@ -121,8 +153,17 @@ def one_pair_too_many() -> Evidence:
     right = [Formula(d).table(1).shape[1] for d in sizes]
     numbers = {f"printed_{d}": float(n) for d, n in zip(sizes, printed, strict=True)}
     numbers |= {f"right_{d}": float(n) for d, n in zip(sizes, right, strict=True)}
-    told = " and ".join(f"d = {d} yields {n} entries as printed" for d, n in zip(sizes, printed, strict=True))
-    return Evidence(numbers, f"{told}; with the right range {in_brackets(right, 0)}.")
+    return Evidence(
+        numbers,
+        _(
+            "d = {even} yields {n_even} entries as printed and d = {odd} yields {n_odd} entries as printed; with the right range {right}.",
+            even=sizes[0],
+            n_even=printed[0],
+            odd=sizes[1],
+            n_odd=printed[1],
+            right=in_brackets(right, 0),
+        ),
+    )
 
 
 @erratum("E43")
@@ -134,10 +175,12 @@ def once_below() -> Evidence:
     rows = {"GPT-2": GPTConfig().n_ctx, "BERT": BERTConfig().n_ctx}
     numbers = {"inside": float(inside), "tables": float(len(tables)), "trained": float(trained)}
     numbers |= {name: float(n) for name, n in rows.items()}
-    sentence = (
-        f"A GPT of {len(network.layers)} blocks as built here: {len(tables)} table of positions below the blocks, {inside} inside them; "
-        f"{trained} of its weight matrices is trained. "
-        + ", ".join(f"{name}'s table has {n:,} rows" for name, n in rows.items())
-        + "."
+    sentence = _(
+        "A GPT of {n_layers} blocks as built here: {n_tables} table of positions below the blocks, {inside} inside them; {trained} of its weight matrices is trained. {rows}.",
+        n_layers=len(network.layers),
+        n_tables=len(tables),
+        inside=inside,
+        trained=trained,
+        rows=", ".join(_("{name}'s table has {n:,} rows", name=name, n=n) for name, n in rows.items()),
     )
     return Evidence(numbers, sentence)

@@ -17,6 +17,7 @@ from core.trace import Recorder
 from viz.course.errata._draws import filled, normal, tensor
 from viz.course.errata.entry import Array, Evidence, Panel, erratum
 from viz.course.shared.masks import softmax
+from viz.languages import _
 from viz.number_text import number, small_difference
 
 BAHDANAU = {"α_t": {"s_{t−1}", "h"}, "c_t": {"α_t", "h"}, "s_t": {"s_{t−1}", "y_{t−1}", "c_t"}}
@@ -35,16 +36,20 @@ def _order(needs: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
 
 @erratum("E27")
 def which_state() -> Evidence:
-    (ours, _), (none, circle), (luong, _) = _order(BAHDANAU), _order(PRINTED), _order(LUONG)
+    ours, luong = _order(BAHDANAU)[0], _order(LUONG)[0]
+    none, circle = _order(PRINTED)
     numbers = {
         "bahdanau": float(len(ours)),
         "printed": float(len(none)),
         "circle": float(max(0, len(circle) - 1)),
         "luong": float(len(luong)),
     }
-    sentence = (
-        f"A step put in order by what needs what. With s_{{t−1}}: {', '.join(ours)}. With s_t in the same recursion there is no "
-        f"order, {len(circle) - 1} quantities wait for each other: {' → '.join(circle)}. Luong's: {', '.join(luong)}."
+    sentence = _(
+        "A step put in order by what needs what. With s_{{t−1}}: {ours}. With s_t in the same recursion there is no order, {last} quantities wait for each other: {circle}. Luong's: {luong}.",
+        ours=", ".join(ours),
+        last=len(circle) - 1,
+        circle=" → ".join(circle),
+        luong=", ".join(luong),
     )
     return Evidence(numbers, sentence)
 
@@ -62,10 +67,15 @@ def words_and_letters() -> Evidence:
         "scores": float(scores.sum()),
         "weights": float(softmax(scores).sum()),
     }
-    sentence = (
-        f"A vector w_q of {d} numbers gives a query of shape {printed}, one number; a matrix {matrix.shape} gives {right}. "
-        f"{len(scores)} scores sum to {number(scores.sum(), 2, grouped=True)}, their weights to {number(softmax(scores).sum(), 2, grouped=True)}: they are not the "
-        f"same thing."
+    sentence = _(
+        "A vector w_q of {d} numbers gives a query of shape {printed}, one number; a matrix {shape} gives {right}. {n_scores} scores sum to {total}, their weights to {weights}: they are not the same thing.",
+        d=d,
+        printed=printed,
+        shape=matrix.shape,
+        right=right,
+        n_scores=len(scores),
+        total=number(scores.sum(), 2, grouped=True),
+        weights=number(softmax(scores).sum(), 2, grouped=True),
     )
     return Evidence(numbers, sentence)
 
@@ -88,10 +98,19 @@ def no_window() -> Evidence:
         "n": float(n),
         "before_first": -math.log(n - 1),
     }
-    sentence = (
-        f"{n} words, p_t = {p_t}, scores drawn once: without a window the weights sum to {printed.sum():.3f}, with D = {d} to "
-        f"{right.sum():.3f}. p_t never reaches its ends: an argument of {number(-steep, 0, grouped=True)} gives {small_difference(low)}, one of {steep:.0f} "
-        f"stays {small_difference(n - high)} below {n}. Words count from {places[0]:.0f}, so an argument below {number(-math.log(n - 1), 2, grouped=True)} points before the first."
+    sentence = _(
+        "{n} words, p_t = {p_t}, scores drawn once: without a window the weights sum to {total:.3f}, with D = {d} to {inside:.3f}. p_t never reaches its ends: an argument of {deep} gives {low}, one of {steep:.0f} stays {rest} below {n}. Words count from {begin:.0f}, so an argument below {edge} points before the first.",
+        n=n,
+        p_t=p_t,
+        total=printed.sum(),
+        d=d,
+        inside=right.sum(),
+        deep=number(-steep, 0, grouped=True),
+        low=small_difference(low),
+        steep=steep,
+        rest=small_difference(n - high),
+        begin=places[0],
+        edge=number(-math.log(n - 1), 2, grouped=True),
     )
     names = tuple(str(int(place)) for place in places)
     chosen = slice(4, 13)
@@ -100,9 +119,9 @@ def no_window() -> Evidence:
         sentence,
         (
             Panel(
-                "Weights around pₜ",
+                _("Weights around pₜ"),
                 np.array([printed, right])[:, chosen],
-                ("no window", f"D = {d}"),
+                (_("no window"), f"D = {d}"),
                 names[chosen],
                 "weights",
             ),
@@ -122,19 +141,24 @@ def across() -> Evidence:
         "own_rows": float(own.shape[0]),
         "own_columns": float(own.shape[1]),
     }
-    sentence = (
-        f"A caption of {words} words over {parts} parts of an image, in one attention layer: the weights are {rows} × {columns}. "
-        f"The same layer as self-attention on the image has {own.shape[0]} × {own.shape[1]}."
+    sentence = _(
+        "A caption of {words} words over {parts} parts of an image, in one attention layer: the weights are {rows} × {columns}. The same layer as self-attention on the image has {own_rows} × {own_columns}.",
+        words=words,
+        parts=parts,
+        rows=rows,
+        columns=columns,
+        own_rows=own.shape[0],
+        own_columns=own.shape[1],
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Words attend to parts",
+                _("Words attend to parts"),
                 pattern,
-                tuple(f"word {i + 1}" for i in range(words)),
-                tuple(f"part {i + 1}" for i in range(parts)),
+                tuple(_("word {i}", i=i + 1) for i in range(words)),
+                tuple(_("part {i}", i=i + 1) for i in range(parts)),
                 "weights",
             ),
         ),
@@ -152,8 +176,11 @@ def _pattern(asking: Tensor, image: Tensor) -> Array:
 def two_lengths() -> Evidence:
     source, target = ("You", "are", "welcome"), ("De", "nada")
     numbers = {"n": float(len(source)), "m": float(len(target))}
-    sentence = (
-        f"The slides' own pair: “{' '.join(source)}” has {len(source)} words, “{' '.join(target)}” {len(target)}, so the weights are "
-        f"{len(target)} × {len(source)}."
+    sentence = _(
+        "The slides' own pair: “{source}” has {n_source} words, “{target}” {n_target}, so the weights are {n_target} × {n_source}.",
+        source=" ".join(source),
+        n_source=len(source),
+        target=" ".join(target),
+        n_target=len(target),
     )
     return Evidence(numbers, sentence)

@@ -11,6 +11,7 @@ from core.layers.scores import Additive, Cosine, LinearAdditive, Score
 from viz.course.errata._draws import filled, gap, normal, tensor
 from viz.course.errata.entry import Array, Evidence, Panel, erratum
 from viz.course.shared.masks import softmax
+from viz.languages import _
 from viz.number_text import in_brackets, number, small_difference
 
 
@@ -28,17 +29,25 @@ def linear_additive() -> Evidence:
     bent.v.copy_(tensor(8, start=5))
     rows = {"linear": _weights(linear, queries, keys), "tanh": _weights(bent, queries, keys)}
     numbers = {name: gap(found[0], found[1]) for name, found in rows.items()}
-    sentence = (
-        f"{len(queries)} queries drawn once, the same {len(keys)} keys: as printed their weights differ by "
-        f"{small_difference(numbers['linear'])}, with tanh by up to {numbers['tanh']:.3f}."
+    sentence = _(
+        "{n_queries} queries drawn once, the same {n_keys} keys: as printed their weights differ by {linear}, with tanh by up to {tanh:.3f}.",
+        n_queries=len(queries),
+        n_keys=len(keys),
+        linear=small_difference(numbers["linear"]),
+        tanh=numbers["tanh"],
     )
-    names, keys_ = ("query 1", "query 2"), tuple(f"key {i + 1}" for i in range(len(keys)))
+    names, keys_ = (
+        (_("query {i}", i=1), _("query {i}", i=2)),
+        tuple(_("key {i}", i=i + 1) for i in range(len(keys))),
+    )
     return Evidence(
         numbers,
         sentence,
         (
-            Panel("As printed: both queries give the same weights", rows["linear"], names, keys_, "weights"),
-            Panel("With tanh", rows["tanh"], names, keys_, "weights"),
+            Panel(
+                _("As printed: both queries give the same weights"), rows["linear"], names, keys_, "weights"
+            ),
+            Panel(_("With tanh"), rows["tanh"], names, keys_, "weights"),
         ),
     )
 
@@ -57,21 +66,27 @@ def no_exponential() -> Evidence:
         f"right_{i}": float(v) for i, v in enumerate(right[0])
     }
     numbers |= {"sum": printed, "no_number": float(stopped), "p": float(p)}
-    sentence = (
-        f"Scores {in_brackets(cases[0], 1)}: without the exponential the weights are {in_brackets(bare[0], 1)}, right is "
-        f"{in_brackets(right[0], 3)}. Scores {in_brackets(cases[1], 1)} sum to {number(cases[1].sum(), 0, grouped=True)}, and {stopped} weights do not "
-        f"exist. With √p outside, p = {p}, the printed weights sum to {printed:.1f}."
+    sentence = _(
+        "Scores {one}: without the exponential the weights are {bare}, right is {right}. Scores {other} sum to {total}, and {stopped} weights do not exist. With √p outside, p = {p}, the printed weights sum to {printed:.1f}.",
+        one=in_brackets(cases[0], 1),
+        bare=in_brackets(bare[0], 1),
+        right=in_brackets(right[0], 3),
+        other=in_brackets(cases[1], 1),
+        total=number(cases[1].sum(), 0, grouped=True),
+        stopped=stopped,
+        p=p,
+        printed=printed,
     )
-    keys = ("key 1", "key 2", "key 3")
+    keys = tuple(_("key {i}", i=i + 1) for i in range(3))
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                f"Scores {in_brackets(cases[0], 1)}",
+                _("Scores {one}", one=in_brackets(cases[0], 1)),
                 np.array([bare[0] / math.sqrt(p), bare[0], right[0]]).T,
                 keys,
-                ("as printed", "without exp", "softmax"),
+                (_("as printed"), _("without exp"), _("softmax")),
                 "bars",
                 2,
             ),
@@ -86,17 +101,20 @@ def root_of_what() -> Evidence:
     printed = [spread / math.sqrt(n) for n in lengths]
     right = spread / math.sqrt(size)
     numbers = {f"printed_{n}": value for n, value in zip(lengths, printed, strict=True)} | {"right": right}
-    sentence = (
-        f"Vectors of {size} numbers: divided by √n the spread of the scores is {in_brackets(printed, 2)} for {', '.join(map(str, lengths))} "
-        f"words; divided by √{size} it is {right:.2f} for every length."
+    sentence = _(
+        "Vectors of {size} numbers: divided by √n the spread of the scores is {printed} for {lengths} words; divided by √{size} it is {right:.2f} for every length.",
+        size=size,
+        printed=in_brackets(printed, 2),
+        lengths=", ".join(map(str, lengths)),
+        right=right,
     )
-    rows = tuple(f"{n} words" for n in lengths)
+    rows = tuple(_("{n} words", n=n) for n in lengths)
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Spread of the scores",
+                _("Spread of the scores"),
                 np.array([printed, [right] * len(lengths)]).T,
                 rows,
                 ("/ √n", f"/ √{size}"),
@@ -126,21 +144,31 @@ def saturation() -> Evidence:
         "overflows": float(overflows),
         "safe": float(safe[0]),
     }
-    sentence = (
-        f"d_k = {d_k}, {n_keys} keys: the mean entropy of the weights is {bare:.2f} without the division and {scaled:.2f} with "
-        f"it; uniform weights have {math.log(n_keys):.2f}. A score of {score:.0f} divided by √{d_score} is {divided:.0f}, and its "
-        f"exponential {'still overflows' if overflows else 'fits'} in {bits} bits (the limit is {limit:.2f}). torch's softmax of "
-        f"{in_brackets([score, 0], 0)}, unscaled, is {in_brackets(safe, 0)}: it subtracts the largest score."
+    sentence = _(
+        "d_k = {d_k}, {n_keys} keys: the mean entropy of the weights is {bare:.2f} without the division and {scaled:.2f} with it; uniform weights have {most:.2f}. A score of {score:.0f} divided by √{d_score} is {divided:.0f}, and its exponential {result} in {bits} bits (the limit is {limit:.2f}). torch's softmax of {vector}, unscaled, is {safe}: it subtracts the largest score.",
+        d_k=d_k,
+        n_keys=n_keys,
+        bare=bare,
+        scaled=scaled,
+        most=math.log(n_keys),
+        score=score,
+        d_score=d_score,
+        divided=divided,
+        result=_("still overflows") if overflows else _("fits"),
+        bits=bits,
+        limit=limit,
+        vector=in_brackets([score, 0], 0),
+        safe=in_brackets(safe, 0),
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                f"Entropy over {n_keys} keys",
+                _("Entropy over {n_keys} keys", n_keys=n_keys),
                 [[bare], [scaled], [math.log(n_keys)]],
-                ("q·k", "q·k / √dₖ", "uniform weights"),
-                ("entropy",),
+                ("q·k", "q·k / √dₖ", _("uniform weights")),
+                (_("entropy"),),
                 "bars",
                 2,
             ),
@@ -162,15 +190,24 @@ def of_the_keys() -> Evidence:
     )
     looked = [_effective_weights(query, k, v) for k, v in ((keys, values), (keys, fresh), (fresh, values))]
     numbers = {"values": gap(looked[0], looked[1]), "keys": gap(looked[0], looked[2])}
-    sentence = (
-        f"Drawing all values anew changes the weights by {small_difference(numbers['values'])}, drawing the keys anew by up to "
-        f"{numbers['keys']:.2f}."
+    sentence = _(
+        "Drawing all values anew changes the weights by {values}, drawing the keys anew by up to {keys:.2f}.",
+        values=small_difference(numbers["values"]),
+        keys=numbers["keys"],
     )
-    names = tuple(f"key {i + 1}" for i in range(keys.shape[1]))
+    names = tuple(_("key {i}", i=i + 1) for i in range(keys.shape[1]))
     return Evidence(
         numbers,
         sentence,
-        (Panel("Weights", np.vstack(looked), ("as drawn", "other values", "other keys"), names, "weights"),),
+        (
+            Panel(
+                _("Weights"),
+                np.vstack(looked),
+                (_("as drawn"), _("other values"), _("other keys")),
+                names,
+                "weights",
+            ),
+        ),
     )
 
 
@@ -193,19 +230,22 @@ def flat_cosine() -> Evidence:
         "plain": float(plain.max()),
         "sharp": float(sharp.max()),
     }
-    sentence = (
-        f"{n} rows of memory, one equal to the query and the others opposite, the clearest case there is: two weights differ by "
-        f"a factor of {numbers['ratio']:.2f} and the largest is {numbers['plain']:.3f}. With β = {beta:.0f} it is "
-        f"{numbers['sharp']:.3f}."
+    sentence = _(
+        "{n} rows of memory, one equal to the query and the others opposite, the clearest case there is: two weights differ by a factor of {ratio:.2f} and the largest is {plain:.3f}. With β = {beta:.0f} it is {sharp:.3f}.",
+        n=n,
+        ratio=numbers["ratio"],
+        plain=numbers["plain"],
+        beta=beta,
+        sharp=numbers["sharp"],
     )
     return Evidence(
         numbers,
         sentence,
         (
             Panel(
-                "Weights of the rows",
+                _("Weights of the rows"),
                 np.array([plain, sharp]),
-                ("cosine", f"{beta:.0f} · cosine"),
+                (_("cosine"), _("{beta:.0f} · cosine", beta=beta)),
                 tuple(str(i + 1) for i in range(n)),
                 "weights",
             ),

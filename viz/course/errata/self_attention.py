@@ -16,15 +16,23 @@ from viz.course.errata._draws import gap, normal
 from viz.course.errata.entry import Array, Evidence, Panel, erratum
 from viz.course.shared.mask_evidence import printed_order, toy
 from viz.course.shared.masks import filled, softmax
+from viz.languages import _
 from viz.number_text import in_brackets, number, small_difference
 
-WORDS = ("word 1", "word 2", "word 3", "word 4")
+N_WORDS = 4
+
+
+def _words() -> tuple[str, ...]:
+    return tuple(_("word {i}", i=i + 1) for i in range(N_WORDS))
 
 
 def _summed(title: str, weights: Array) -> Panel:
     """Return a panel of the weights: column i is the total that reaches word i, with its sum below."""
-    names = (f"{word}\nsum {total:.2f}" for word, total in zip(WORDS, weights.sum(0), strict=True))
-    return Panel(title, weights, (f"from {word}" for word in WORDS), names, "weights")
+    names = (
+        _("{word}\nsum {total:.2f}", word=word, total=total)
+        for word, total in zip(_words(), weights.sum(0), strict=True)
+    )
+    return Panel(title, weights, (_("from {word}", word=word) for word in _words()), names, "weights")
 
 
 def attention(q: Array, k: Array, v: Array) -> Array:
@@ -45,18 +53,23 @@ def transpose() -> Evidence:
         "exchanged": gap(by_column, attention(data.k, data.q, data.v)),
     } | {f"sum_{i}": float(total) for i, total in enumerate(weights.sum(0), start=1)}
     p, n = data.q.shape
-    sentence = (
-        f"{n} words drawn once (p = {p}, r = {len(data.v)}): as printed the result is {numbers['printed']:.2f} away from "
-        f"torch's attention, with the transpose {small_difference(numbers['right'])}. As printed the weights that reach the {n} words "
-        f"sum to {in_brackets(weights.sum(0), 3)}. With softmax over columns the result is {numbers['columns']:.2f} away, and "
-        f"{small_difference(numbers['exchanged'])} from attention in which queries and keys have changed places."
+    sentence = _(
+        "{n} words drawn once (p = {p}, r = {n_v}): as printed the result is {printed:.2f} away from torch's attention, with the transpose {right}. As printed the weights that reach the {n} words sum to {sums}. With softmax over columns the result is {columns:.2f} away, and {exchanged} from attention in which queries and keys have changed places.",
+        n=n,
+        p=p,
+        n_v=len(data.v),
+        printed=numbers["printed"],
+        right=small_difference(numbers["right"]),
+        sums=in_brackets(weights.sum(0), 3),
+        columns=numbers["columns"],
+        exchanged=small_difference(numbers["exchanged"]),
     )
     return Evidence(
         numbers,
         sentence,
         (
-            _summed("As printed: what reaches each word", weights),
-            _summed("Right: the transpose", weights.T),
+            _summed(_("As printed: what reaches each word"), weights),
+            _summed(_("Right: the transpose"), weights.T),
         ),
     )
 
@@ -77,18 +90,25 @@ def looks_ahead() -> Evidence:
         "outside": outside,
     } | {f"first_{i}": float(w) for i, w in enumerate(found.first, start=1)}
     n = len(found.first)
-    sentence = (
-        f"With the transpose {small_difference(found.gap_right)} from torch's is_causal=True, as printed {found.gap_printed:.2f}. As "
-        f"printed the first of {n} words is made of all {n} with weights {in_brackets(found.first, 3)}: it sees the future, "
-        f"and the last word keeps only {found.last_own_weight:.3f} of itself. Softmax over columns is no cure: {in_brackets(found.by_column, 3)}. "
-        f"M under the 1/√p is harmless for −∞; {number(fill, 0, grouped=True)} with p = {p} leaks {inside:.3f} there, {small_difference(outside)} beside it."
+    sentence = _(
+        "With the transpose {gap_right} from torch's is_causal=True, as printed {gap_printed:.2f}. As printed the first of {n} words is made of all {n} with weights {first}: it sees the future, and the last word keeps only {last_own_weight:.3f} of itself. Softmax over columns is no cure: {by_column}. M under the 1/√p is harmless for −∞; {fill} with p = {p} leaks {inside:.3f} there, {outside} beside it.",
+        gap_right=small_difference(found.gap_right),
+        gap_printed=found.gap_printed,
+        n=n,
+        first=in_brackets(found.first, 3),
+        last_own_weight=found.last_own_weight,
+        by_column=in_brackets(found.by_column, 3),
+        fill=number(fill, 0, grouped=True),
+        p=p,
+        inside=inside,
+        outside=small_difference(outside),
     )
     return Evidence(
         numbers,
         sentence,
         (
-            _summed("As printed: what reaches each word", found.weights),
-            _summed("Right: the transpose", found.weights.T),
+            _summed(_("As printed: what reaches each word"), found.weights),
+            _summed(_("Right: the transpose"), found.weights.T),
         ),
     )
 
@@ -109,19 +129,22 @@ def convention() -> Evidence:
         "gap": gap(found, right),
         "order": moved,
     }
-    sentence = (
-        f"With d_k = {len(q)} and {q.shape[1]} words Q is {q.shape[0]} × {q.shape[1]}, so QKᵀ is "
-        f"{printed.shape[0]} × {printed.shape[1]}, a weight for every pair of features, not {q.shape[1]} × {q.shape[1]}. "
-        f"The result is {numbers['gap']:.2f} away from attention. Writing the words in reverse order changes these weights "
-        f"by {small_difference(moved)}: they do not depend on which word is which."
+    sentence = _(
+        "With d_k = {rows} and {columns} words Q is {rows} × {columns}, so QKᵀ is {printed_rows} × {printed_columns}, a weight for every pair of features, not {columns} × {columns}. The result is {gap:.2f} away from attention. Writing the words in reverse order changes these weights by {moved}: they do not depend on which word is which.",
+        rows=len(q),
+        columns=q.shape[1],
+        printed_rows=printed.shape[0],
+        printed_columns=printed.shape[1],
+        gap=numbers["gap"],
+        moved=small_difference(moved),
     )
-    features = tuple(f"feature {i + 1}" for i in range(len(q)))
+    features = tuple(_("feature {i}", i=i + 1) for i in range(len(q)))
     return Evidence(
         numbers,
         sentence,
         (
-            Panel("As printed: features attend to features", printed, features, features, "weights"),
-            Panel("Right: words attend to words", softmax(data.scores), WORDS, WORDS, "weights"),
+            Panel(_("As printed: features attend to features"), printed, features, features, "weights"),
+            Panel(_("Right: words attend to words"), softmax(data.scores), _words(), _words(), "weights"),
         ),
     )
 
@@ -137,9 +160,12 @@ def sizes_exchanged() -> Evidence:
         "printed_stops": float(stopped),
         "right_stops": float(_stops(data.q, data.k)),
     }
-    sentence = (
-        f"With p = {p} and r = {r}, a key of the printed size: QᵀK {'stops with an error' if stopped else 'runs'}, {p} "
-        f"numbers cannot be multiplied with {r}. With a key of size p it {'stops' if numbers['right_stops'] else 'runs'}."
+    sentence = _(
+        "With p = {p} and r = {r}, a key of the printed size: QᵀK {printed}, {p} numbers cannot be multiplied with {r}. With a key of size p it {right}.",
+        p=p,
+        r=r,
+        printed=_("stops with an error") if stopped else _("runs"),
+        right=_("stops") if numbers["right_stops"] else _("runs"),
     )
     return Evidence(numbers, sentence)
 
@@ -158,13 +184,18 @@ def one_index() -> Evidence:
     printed = np.where(np.eye(len(scores), dtype=bool), scores, np.nan)
     count, total = int(np.isfinite(printed).sum()), scores.size
     numbers = {"printed": float(count), "right": float(total)}
-    sentence = f"For {len(scores)} words one index names {count} of the {total} scores, the diagonal."
+    sentence = _(
+        "For {n} words one index names {count} of the {total} scores, the diagonal.",
+        n=len(scores),
+        count=count,
+        total=total,
+    )
     return Evidence(
         numbers,
         sentence,
         (
-            Panel("The scores that one index names", printed, WORDS, WORDS, "table", 2),
-            Panel("All scores", scores, WORDS, WORDS, "table", 2),
+            Panel(_("The scores that one index names"), printed, _words(), _words(), "table", 2),
+            Panel(_("All scores"), scores, _words(), _words(), "table", 2),
         ),
     )
 
@@ -185,13 +216,18 @@ def like_a_kernel() -> Evidence:
         "least_positive": float(eigenvalues[2].min()),
     }
     negative = int((eigenvalues[0] < 0).sum())
-    sentence = (
-        f"Weights drawn once: two cells that mirror each other differ by up to {asymmetry[0]:.1f}, and {negative} of "
-        f"{len(w_q)} eigenvalues of the symmetric part are negative, the least {number(eigenvalues[0].min(), 1, grouped=True)}. With W_K "
-        f"equal to W_Q they differ by {small_difference(asymmetry[1])} and the least eigenvalue is {number(eigenvalues[1].min(), 2, grouped=True)}: a "
-        f"kernel. With W_K equal to W_Q S, S drawn symmetric and positive, by {small_difference(asymmetry[2])}, and the least is {number(eigenvalues[2].min(), 2, grouped=True)}: a kernel too."
+    sentence = _(
+        "Weights drawn once: two cells that mirror each other differ by up to {apart:.1f}, and {negative} of {size} eigenvalues of the symmetric part are negative, the least {least}. With W_K equal to W_Q they differ by {apart_equal} and the least eigenvalue is {least_equal}: a kernel. With W_K equal to W_Q S, S drawn symmetric and positive, by {apart_positive}, and the least is {least_positive}: a kernel too.",
+        apart=asymmetry[0],
+        negative=negative,
+        size=len(w_q),
+        least=number(eigenvalues[0].min(), 1, grouped=True),
+        apart_equal=small_difference(asymmetry[1]),
+        least_equal=number(eigenvalues[1].min(), 2, grouped=True),
+        apart_positive=small_difference(asymmetry[2]),
+        least_positive=number(eigenvalues[2].min(), 2, grouped=True),
     )
-    names = tuple(f"eigenvalue {i + 1}" for i in range(len(w_q)))
+    names = tuple(_("eigenvalue {i}", i=i + 1) for i in range(len(w_q)))
     return Evidence(
-        numbers, sentence, (Panel("Eigenvalues", np.array(eigenvalues).T, names, matrices, "bars", 2),)
+        numbers, sentence, (Panel(_("Eigenvalues"), np.array(eigenvalues).T, names, matrices, "bars", 2),)
     )

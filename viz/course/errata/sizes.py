@@ -9,6 +9,7 @@ from core.models.gpt import GPTConfig
 from core.models.transformer import TransformerConfig
 from viz.course.errata._counts import LARGE, albert, bert, encoder_layer, gpt
 from viz.course.errata.entry import Evidence, Panel, Where, erratum
+from viz.languages import _
 
 BERT_SECTION = (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4"))
 
@@ -27,20 +28,29 @@ def hidden_units() -> Evidence:
         "large": large,
         "large_printed": narrow,
     }
-    sentence = (
-        f"One encoder layer has {right:,} parameters with {base.d_ff:,} hidden units and {printed:,} with {base.d_model}; {n} layers "
-        f"{n * right:,} and {n * printed:,}. BERT-Large has {large:,} with {LARGE['d_ff']:,} hidden units and {narrow:,} with "
-        f"{LARGE['d_model']:,}."
+    sentence = _(
+        "One encoder layer has {right:,} parameters with {d_ff:,} hidden units and {printed:,} with {d_model}; {n} layers {all:,} and {all_printed:,}. BERT-Large has {large:,} with {large_d_ff:,} hidden units and {narrow:,} with {large_d_model:,}.",
+        right=right,
+        d_ff=base.d_ff,
+        printed=printed,
+        d_model=base.d_model,
+        n=n,
+        all=n * right,
+        all_printed=n * printed,
+        large=large,
+        large_d_ff=LARGE["d_ff"],
+        narrow=narrow,
+        large_d_model=LARGE["d_model"],
     )
     return Evidence(
         _floats(numbers),
         sentence,
         (
             Panel(
-                "Parameters of BERT-Large, millions",
+                _("Parameters of BERT-Large, millions"),
                 [[narrow / 1e6], [large / 1e6]],
-                ("as printed", "right"),
-                ("millions",),
+                (_("as printed"), _("right")),
+                (_("millions"),),
                 "bars",
                 1,
             ),
@@ -57,19 +67,22 @@ def rounded() -> Evidence:
         "base_heads": bert(**heads),
         "large_heads": bert(**(LARGE | heads)),
     }
-    sentence = (
-        f"Base has {numbers['base']:,} parameters with the pooler and {numbers['base_heads']:,} with the heads of pre-training; "
-        f"Large has {numbers['large']:,} and {numbers['large_heads']:,}."
+    sentence = _(
+        "Base has {base:,} parameters with the pooler and {base_heads:,} with the heads of pre-training; Large has {large:,} and {large_heads:,}.",
+        base=numbers["base"],
+        base_heads=numbers["base_heads"],
+        large=numbers["large"],
+        large_heads=numbers["large_heads"],
     )
     return Evidence(
         _floats(numbers),
         sentence,
         (
             Panel(
-                "Parameters",
+                _("Parameters"),
                 [[numbers["base"], numbers["base_heads"]], [numbers["large"], numbers["large_heads"]]],
-                ("Base", "Large"),
-                ("with pooler", "with both heads"),
+                (_("Base"), _("Large")),
+                (_("with pooler"), _("with both heads")),
                 "table",
                 0,
             ),
@@ -82,9 +95,12 @@ def letters() -> Evidence:
     config = BERTConfig()
     table, wrong = config.n_vocab * config.d_model, config.d_model**2
     numbers = {"table": table, "letters": wrong}
-    sentence = (
-        f"V × E = {config.n_vocab:,} × {config.d_model} = {table:,}, as the slide itself concludes. With its letters, H × E for BERT's "
-        f"own H, the table would have {wrong:,} numbers."
+    sentence = _(
+        "V × E = {n_vocab:,} × {d_model} = {table:,}, as the slide itself concludes. With its letters, H × E for BERT's own H, the table would have {printed:,} numbers.",
+        n_vocab=config.n_vocab,
+        d_model=config.d_model,
+        table=table,
+        printed=wrong,
     )
     return Evidence(_floats(numbers), sentence)
 
@@ -96,19 +112,25 @@ def crossing() -> Evidence:
     numbers = {f"attention_{n}": a for n, (a, _) in cost.items()} | {
         f"recurrence_{n}": r for n, (_, r) in cost.items()
     }
-    sentence = (
-        f"p = {p}: for n = {short} words {cost[short][0]:,} against {cost[short][1]:,}, {cost[short][1] / cost[short][0]:.1f} times "
-        f"cheaper; equal at n = {p}; for n = {long:,} {cost[long][0] / cost[long][1]:.0f} times more expensive."
+    sentence = _(
+        "p = {p}: for n = {short} words {attention:,} against {recurrence:,}, {cheaper:.1f} times cheaper; equal at n = {p}; for n = {long:,} {more:.0f} times more expensive.",
+        p=p,
+        short=short,
+        attention=cost[short][0],
+        recurrence=cost[short][1],
+        cheaper=cost[short][1] / cost[short][0],
+        long=long,
+        more=cost[long][0] / cost[long][1],
     )
     return Evidence(
         _floats(numbers),
         sentence,
         (
             Panel(
-                "Multiplications, millions",
+                _("Multiplications, millions"),
                 [[a / 1e6, r / 1e6] for a, r in cost.values()],
-                tuple(f"n = {n:,}" for n in cost),
-                ("self-attention", "recurrence"),
+                tuple(_("n = {n:,}", n=n) for n in cost),
+                (_("self-attention"), _("recurrence")),
                 "table",
                 1,
             ),
@@ -121,9 +143,15 @@ def which_bert() -> Evidence:
     base, large = bert(), bert(**LARGE)
     config = BERTConfig()
     numbers = {"base": float(base), "large": float(large), "times": large / base}
-    sentence = (
-        f"Base, {config.n_layers} layers of width {config.d_model}, has {base:,} parameters; Large, {LARGE['n_layers']} of {LARGE['d_model']:,}, has {large:,}: "
-        f"{numbers['times']:.2f} times as many under one name."
+    sentence = _(
+        "Base, {n_layers} layers of width {d_model}, has {base:,} parameters; Large, {large_n_layers} of {large_d_model:,}, has {large:,}: {times:.2f} times as many under one name.",
+        n_layers=config.n_layers,
+        d_model=config.d_model,
+        base=base,
+        large_n_layers=LARGE["n_layers"],
+        large_d_model=LARGE["d_model"],
+        large=large,
+        times=numbers["times"],
     )
     return Evidence(numbers, sentence)
 
@@ -145,16 +173,16 @@ def smaller() -> Evidence:
         "RoBERTa-large": bert(**LARGE, **roberta),
         "GPT-2 XL": gpt(n_layers=48, d_model=1600, n_heads=25, d_ff=6400),
     }
-    sentence = "Counted: " + ", ".join(f"{name} {n:,}" for name, n in numbers.items()) + "."
+    sentence = _("Counted: {sizes}.", sizes=_sizes(numbers))
     return Evidence(
         _floats(numbers),
         sentence,
         (
             Panel(
-                "Parameters, millions",
+                _("Parameters, millions"),
                 [[n / 1e6] for n in numbers.values()],
                 numbers,
-                ("millions",),
+                (_("millions"),),
                 "bars",
                 1,
             ),
@@ -171,19 +199,27 @@ def built_upon() -> Evidence:
     config, d = GPTConfig(), GPTConfig().d_model
     tokens, places, norm = (config.n_vocab - GPT1["n_vocab"]) * d, (config.n_ctx - GPT1["n_ctx"]) * d, 2 * d
     numbers = {"gpt2": second, "gpt1": first, "difference": second - first, "parts": tokens + places + norm}
-    sentence = (
-        f"At the same {config.n_layers} layers of width {d}: {second:,} − {first:,} = {second - first:,} = {tokens:,} (tokens) + "
-        f"{places:,} (positions) + {norm:,} (final norm) = {tokens + places + norm:,}."
+    sentence = _(
+        "At the same {n_layers} layers of width {d}: {second:,} − {first:,} = {difference:,} = {tokens:,} (tokens) + {places:,} (positions) + {norm:,} (final norm) = {all:,}.",
+        n_layers=config.n_layers,
+        d=d,
+        second=second,
+        first=first,
+        difference=second - first,
+        tokens=tokens,
+        places=places,
+        norm=norm,
+        all=tokens + places + norm,
     )
     return Evidence(
         _floats(numbers),
         sentence,
         (
             Panel(
-                "What GPT-2 adds",
+                _("What GPT-2 adds"),
                 [[tokens], [places], [norm]],
-                ("tokens", "positions", "final norm"),
-                ("parameters",),
+                (_("tokens"), _("positions"), _("final norm")),
+                (_("parameters"),),
                 "table",
                 0,
             ),
@@ -200,16 +236,16 @@ def round_sizes() -> Evidence:
     }
     d = 12_288
     numbers["GPT-3"] = gpt(n_layers=96, d_model=d, n_heads=96, d_ff=4 * d, n_ctx=2048)
-    sentence = "Counted: " + ", ".join(f"{name} {n:,}" for name, n in numbers.items()) + "."
+    sentence = _("Counted: {sizes}.", sizes=_sizes(numbers))
     return Evidence(
         _floats(numbers),
         sentence,
         (
             Panel(
-                "Parameters, billions",
+                _("Parameters, billions"),
                 [[n / 1e9] for n in numbers.values()],
                 numbers,
-                ("billions",),
+                (_("billions"),),
                 "bars",
                 3,
             ),
@@ -224,21 +260,28 @@ def fewer() -> Evidence:
         "Large": (bert(**LARGE), albert(LARGE["d_model"], LARGE["n_heads"])),
     }
     numbers = {name: theirs / ours for name, (theirs, ours) in sizes.items()}
-    told = "; ".join(f"{name}: {a:,} / {b:,} = {a / b:.2f}" for name, (a, b) in sizes.items())
+    told = "; ".join(
+        _("{name}: {a:,} / {b:,} = {ratio:.2f}", name=name, a=a, b=b, ratio=a / b)
+        for name, (a, b) in sizes.items()
+    )
     return Evidence(
         numbers,
         f"{told}.",
         (
             Panel(
-                "How many times fewer parameters",
+                _("How many times fewer parameters"),
                 [[n] for n in numbers.values()],
                 numbers,
-                ("times",),
+                (_("times"),),
                 "bars",
                 2,
             ),
         ),
     )
+
+
+def _sizes(numbers: dict[str, int]) -> str:
+    return ", ".join(_("{name} {n:,}", name=name, n=n) for name, n in numbers.items())
 
 
 def _floats(numbers: dict[str, int]) -> dict[str, float]:

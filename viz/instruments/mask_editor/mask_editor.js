@@ -20,7 +20,7 @@ const WORDS = {
     column: mark("{open} of {rows} may attend to {key}. Click: all"), fullColumn: mark("All {rows} may attend to {key}. Click: none"),
   },
   drawing: {
-    name: mark("Drawing"), keys: mark("Arrow keys walk, Space draws or wipes out,"), presets: mark("Drawings by name"), on: mark("drawn"), off: "", count: mark("{n} of {total} cells drawn"),
+    name: mark("Drawing"), keys: mark("Arrow keys walk, Space draws or wipes out,"), presets: mark("Drawings by name"), on: mark("drawn{cell}"), off: "", count: mark("{n} of {total} cells drawn"),
     yes: mark("{query} looks at {key}: drawn"), no: mark("{query}, {key}: not drawn"),
     row: mark("Row {query}: {open} of {cols} drawn. Click: all"), fullRow: mark("Row {query}: all {cols} drawn. Click: none"),
     column: mark("Column {key}: {open} of {rows} drawn. Click: all"), fullColumn: mark("Column {key}: all {rows} drawn. Click: none"),
@@ -98,7 +98,7 @@ function summary(view) {
   legend.replaceChildren();
   view.root.style.setProperty("--hatch", theme.hatch);
   view.root.style.setProperty("--warm", css(warm(theme)));
-  swatch(legend, "", say(words.on)).querySelector("i").style.background = css(theme.sequential[theme.dark ? 130 : 110]);
+  swatch(legend, "", say(words.on, { cell: "" })).querySelector("i").style.background = css(theme.sequential[theme.dark ? 130 : 110]);
   if (words.off) swatch(legend, "shut", say(words.off));
   make("span", "entry", legend).textContent = say(words.count, { n: open, total });
   if (empty.length && words === WORDS.mask) swatch(legend, "nothing", empty.length === 1 ? say("1 row allows nothing") : say("{n} rows allow nothing", { n: empty.length }));
