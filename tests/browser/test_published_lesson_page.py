@@ -16,6 +16,8 @@ from static_folder import served
 
 from viz.export import record, site
 from viz.export.__main__ import lesson_named
+from viz.export.live import site as live
+from viz.languages import pseudo, using
 from viz.shell.lessons.plan import Plan, Stop
 
 READY = ("attention_in_15_minutes", "bottleneck_to_transformer", "bert_and_gpt")
@@ -154,3 +156,70 @@ def test_every_head_that_was_recorded_is_shown_by_a_touch_of_its_tile(
     tiles.locator("canvas").first.click(position={"x": 40, "y": 40})
     first = tiles.get_attribute("data-tiles").split()[0]
     expect(words).to_contain_text(f"{first} gives 51%")
+
+
+SHOWN = """() => {
+  const texts = new Set(), names = ["title", "aria-label", "placeholder", "alt"];
+  const visit = (root) => {
+    const nodes = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+    for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
+      if (node instanceof Text) { if (!node.parentElement?.closest("script, style, #licences")) texts.add(node.data.trim()); continue; }
+      if (!node.parentElement?.closest(".vega")) for (const name of names) texts.add(node.getAttribute(name)?.trim() ?? "");   // Vega's own
+      if (node.shadowRoot) visit(node.shadowRoot);
+    }
+  };
+  visit(document.documentElement);
+  return [...texts];
+}"""
+"""The texts of a page and of its pictures, and the attributes that are read out."""
+PLAIN = re.compile(r"(?<![\w:/-])[A-Za-z]{3,}(?![\w:/(-])")
+
+
+def plain(page: Any) -> set[str]:
+    """Return the texts of a page in the pseudo-language with two words or more outside its brackets."""
+    texts = set()
+    for text in page.evaluate(SHOWN):
+        rest = text
+        while rest != (
+            rest := re.sub(f"{pseudo.OPEN}[^{pseudo.OPEN}{pseudo.CLOSE}]*{pseudo.CLOSE}", "", rest)
+        ):
+            pass
+        if len(PLAIN.findall(rest)) > 1:
+            texts.add(text)
+    return texts
+
+
+@pytest.mark.slow
+def test_no_sentence_of_published_pages_is_plain_in_the_pseudo_language(
+    reader: Callable[..., Any], tmp_path: Path
+) -> None:
+    lesson = lesson_named("attention_in_15_minutes")
+    with using(pseudo.CODE):
+        site.write(record.record(lesson), tmp_path / "lesson")
+        live.write(["bert-mini"], tmp_path / "live")
+    own = {lesson.title, lesson.about, *(stop.name for stop in lesson.stops)}
+    page = reader((tmp_path / "lesson" / "index.html").as_uri())
+    expect(page.locator("#list li")).to_have_count(len(lesson.stops) + 1)
+    assert page.locator("html").get_attribute("lang") == pseudo.CODE
+    for number in range(1, len(lesson.stops) + 1):
+        expect(page.locator("#where")).to_contain_text(f"{number} öf 6")
+        while (
+            question := page.locator("#questions > section:not(:has(.option)):not(:has(.verdict))")
+        ).count():
+            assert plain(page) <= own
+            options, commit = question.locator(".options button"), question.locator("button.primary")
+            (options if options.count() else commit).first.click()
+        expect(page.locator("#pictures > *").first).to_have_attribute("data-drawn", re.compile(".+"))
+        assert plain(page) <= own
+        page.keyboard.press("PageDown")
+    expect(page.locator("#score")).to_contain_text(pseudo.OPEN)
+    assert plain(page) <= own
+    page = reader((tmp_path / "live" / "index.html").as_uri())
+    page.locator("#zero").click()
+    expect(page.locator("#effect")).to_contain_text(pseudo.OPEN)
+    page.locator("#mask summary").click()
+    expect(page.locator("#maskplace")).to_have_attribute("data-drawn", re.compile(".+"))
+    assert plain(page) == set()
+    page.locator("#text").fill("word " * 300)
+    expect(page.locator("#wrong")).to_contain_text("256")
+    assert plain(page) == set()

@@ -54,8 +54,14 @@ WORDED = (
 """Places whose errors are worded when they are read; elsewhere `_` words them where they are raised, or only who writes Python reads them."""
 KNOBS = ("pills", "segmented", "select", "select_slider", "slider", "number", "toggle", "sentence", "doodle")
 """Functions of viz.widgets.knobs that declare a control of an exhibit, its label first."""
-CHAPTERS = ("viz/course/exhibit.py", "viz/course/why/", "viz/course/look_up/")
-"""Chapters whose controls the catalogues have so far, and the frame of exhibits."""
+CHAPTERS = (
+    "viz/course/exhibit.py",
+    "viz/course/why/",
+    "viz/course/look_up/",
+    "viz/course/self_attention/self_attention/",
+    "viz/course/self_attention/masks/",
+)
+"""Chapters, and exhibits of the shortest lesson, whose controls the catalogues have so far, and the frame of exhibits."""
 SENTENCES = "Sentences"
 """The class whose texts a picture says of a touched word (viz.instruments.words)."""
 HTML_NAME = "_HTML"

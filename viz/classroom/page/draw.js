@@ -145,8 +145,6 @@ async function chart(root, { chart: spec, alt, key }) {
   const { embed, expressionInterpreter } = await vega.t();
   root.className = "vega";
   delete root.dataset.drawn;   // until it is drawn as it stays
-  root.setAttribute("role", "img");
-  root.setAttribute("aria-label", alt);
   const width = Math.max(280, root.clientWidth - 16), own = spec.width === "container" || spec.width === undefined;
   const composed = ["hconcat", "vconcat", "concat", "facet", "repeat", "spec"].some((name) => name in spec);
   const draw = (tree, wide = width) => embed(root, { ...tree, ...(own && !composed ? { width: wide, autosize: { type: "fit", contains: "padding" } } : {}) },
@@ -158,6 +156,8 @@ async function chart(root, { chart: spec, alt, key }) {
   for (let wide = width, over, pass = 0; own && !composed && pass < 4 && (over = overhang(root)) > 1; pass++) await draw(shown, wide += (1 + pass) * over + 4);
   const svg = root.querySelector("svg");   // drawn wider than the screen, so that no word is cut, it is shown smaller
   if (svg.getBoundingClientRect().width > root.clientWidth) Object.assign(svg.style, { width: "100%", height: "auto" });
+  for (const [name, text] of [["role", "img"], ["aria-label", alt]]) root.setAttribute(name, text);   // Vega has written its own there
+  root.removeAttribute("aria-roledescription");
   root.dataset.drawn = key;
 }
 

@@ -18,6 +18,7 @@ from viz.course.self_attention.masks.steps import tell
 from viz.course.shared import masks, masks_batch, masks_panels
 from viz.instruments import heatmap
 from viz.labels import distinct, percent
+from viz.languages import _
 from viz.number_text import number, percent_or_power, tiny
 from viz.shell import present_layout
 from viz.widgets import engine_client, exhibit_parts, page_parts
@@ -53,13 +54,15 @@ def editor(params: Params, data: read.Head) -> Folds:
         f"{python}\nprint(pattern.round(3))",
         more=lambda: _row(found, query, key),
         look={
-            "where": "every layer" if params.everywhere else f"layer {data.layer} (all its heads)",
+            "where": _("every layer")
+            if params.everywhere
+            else _("layer {layer} (all its heads)", layer=data.layer),
             "blind": int((~found.allowed.any(-1)).sum()),
         },
         change=lambda: params.show("masks", *numbers, *past, "everywhere"),
         extra_folds=(
-            ("A finite number instead of −∞", "finite", lambda: _finite(params, found)),
-            ("A batch of two sentences", "batch", masks_batch.two_sentences),
+            (_("A finite number instead of −∞"), "finite", lambda: _finite(params, found)),
+            (_("A batch of two sentences"), "batch", masks_batch.two_sentences),
         ),
     )
 

@@ -8,6 +8,7 @@ from functools import partial
 from viz.course.self_attention.masks import read
 from viz.course.self_attention.masks.read import LONGEST, MODEL, SENTENCES, TEXT
 from viz.course.shared import masks_panels
+from viz.languages import _, mark
 from viz.number_text import number
 from viz.shell import state
 from viz.widgets import controls
@@ -17,15 +18,18 @@ SLUG = "masks."
 FBI = "The FBI is chasing a criminal on the run ."
 READ = (FBI, "The animal didn't cross the street because it was too tired.")
 MOST = f"up to {LONGEST} tokens"
-SEES = {"all": "the whole list", "next": "back and one ahead", "past": "only back"}
+SEES = {"all": mark("the whole list"), "next": mark("back and one ahead"), "past": mark("only back")}
 DIGITS = (2, 3, 5, 10)
 NUMBERS = (-1, -2, -5, -10, -20, -100, -10_000)
 ROWS = {
-    "causal": "causal",
-    "strict": "strict: without the word itself",
-    "nothing": "one word may see nothing",
+    "causal": mark("causal"),
+    "strict": mark("strict: without the word itself"),
+    "nothing": mark("one word may see nothing"),
 }
-WHERE = {"inside": "before the division: (q·k + M) / √d", "outside": "after it: q·k / √d + M"}
+WHERE = {
+    "inside": mark("before the division: (q·k + M) / √d"),
+    "outside": mark("after it: q·k / √d + M"),
+}
 KNOBS = {
     "padding": ("padded",),
     "window": ("radius",),
@@ -59,7 +63,7 @@ def _pick(label: str) -> Control:
     def choices() -> tuple[range, int]:
         return range(getattr(read.config(), f"n_{label.lower()}s")), getattr(read.opening(), label.lower())
 
-    def draw(name: str, *_: object) -> None:
+    def draw(name: str, *_more: object) -> None:
         options, opening = choices()
         controls.pills(label, options, name, opening)
 
@@ -82,12 +86,12 @@ class Params(Knobs):
     own: str = knob(TEXT, sentence("Sentence", SENTENCES, model=MODEL), link="text")
     layer: int = knob(-1, _pick("Layer"), link="layer")
     head: int = knob(-1, _pick("Head"), link="head")
-    sees: str = knob("all", pills("The model sees", tuple(SEES), SEES.__getitem__, width=1))
+    sees: str = knob("all", pills("The model sees", tuple(SEES), lambda sees: _(SEES[sees]), width=1))
     digits: int = knob(10, pills("Digits in the lists", DIGITS))
     draw: int = knob(0, seed_input(99))
     lifted: bool = knob(False, toggle("Take the mask away, in every layer"))
     m: int = knob(-5, segmented("M of a masked cell", NUMBERS, INTEGER, width=1))
-    edge: str = knob("causal", segmented("The mask", tuple(ROWS), ROWS.__getitem__, width=1))
+    edge: str = knob("causal", segmented("The mask", tuple(ROWS), lambda rows: _(ROWS[rows]), width=1))
     kind: str = knob(
         "causal", pills("Mask", tuple(masks_panels.PILLS), masks_panels.PILLS.__getitem__, quiet=True)
     )
@@ -109,5 +113,5 @@ class Params(Knobs):
         ),
     )
     where: str = knob(
-        "inside", segmented("Where it is added", tuple(WHERE), WHERE.__getitem__, width="stretch")
+        "inside", segmented("Where it is added", tuple(WHERE), lambda where: _(WHERE[where]), width="stretch")
     )

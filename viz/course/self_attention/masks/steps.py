@@ -14,43 +14,55 @@ from viz.course.self_attention.masks.params import SEES, SLUG, Params
 from viz.course.shared.maps import side_by_side
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
+from viz.languages import _, mark
 from viz.number_text import number, or_exactly_zero, tiny, two_digits, without_percent_sign
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
-BACK = "only back, by a mask"
+BACK = mark("only back, by a mask")
 LOW = 260
 """Height of a map in present mode, in pixels, above its numbers and its control."""
 
 
-def leak(params: Params, _: object) -> Folds:
+def leak(params: Params, _data: object) -> Folds:
     """Ask how often a model predicts the next digit in training, then draw its accuracy; before the guess only chance."""
     sees, digits, draw = params.sees, params.digits, params.draw
-    found, seen = _learned(sees, digits, draw), SEES[sees]
-    told = (
-        "Random digits cannot be predicted from the earlier ones."
-        if sees == "past"
-        else f"It attends to the next digit itself and copies it. Where the list ends, it is right {percent(found.writing, 2)} of the time."
-    )
+    found, seen = _learned(sees, digits, draw), _(SEES[sees])
+    measured = {
+        "chance": percent(1 / digits),
+        "lists": maths.FRESH,
+        "right": percent(found.inside, 2),
+        "end": percent(found.writing, 2),
+    }
     known = exhibit_parts.predict_share(
         SLUG + "leak",
-        f"While it learns, a model sees {seen}, and has to predict the next of {digits} digits, which are drawn "
-        "at random. How often is it right, at all positions but the last?",
+        _(
+            "While it learns, a model sees {seen}, and has to predict the next of {digits} digits, which are drawn at random. How often is it right, at all positions but the last?",
+            seen=seen,
+            digits=digits,
+        ),
         round(found.inside, 2),
-        f"By chance (baseline): {percent(1 / digits)}; measured on {maths.FRESH:,} fresh lists: "
-        f"{percent(found.inside, 2)}. {told}",
+        _(
+            "By chance (baseline): {chance}; measured on {lists:,} fresh lists: {right}. Random digits cannot be predicted from the earlier ones.",
+            **measured,
+        )
+        if sees == "past"
+        else _(
+            "By chance (baseline): {chance}; measured on {lists:,} fresh lists: {right}. It attends to the next digit itself and copies it. Where the list ends, it is right {end} of the time.",
+            **measured,
+        ),
     )
-    shares = {seen if sees != "past" else BACK: found.right}
+    shares = {seen if sees != "past" else _(BACK): found.right}
     if known and sees != "past":
-        shares[BACK] = _learned("past", digits, draw).right
-    positions = [*map(str, range(1, maths.LENGTH)), f"{maths.LENGTH}\nwrites"]
+        shares[_(BACK)] = _learned("past", digits, draw).right
+    positions = [*map(str, range(1, maths.LENGTH)), f"{maths.LENGTH}\n{_('writes')}"]
     height = 290 if exhibit_parts.presenting() else 340
-    drawn = "Accuracy of the next digit, position by position."
+    drawn = _("Accuracy of the next digit, position by position.")
     page_parts.show(
         marks.columns(
             pd.DataFrame(shares, positions),
             without_percent_sign,
-            x="position in the list",
-            title=f"accuracy of the next digit; dashed: chance, {percent(1 / digits)}",
+            x=_("position in the list"),
+            title=_("accuracy of the next digit; dashed: chance, {chance}", chance=percent(1 / digits)),
             form=".0%",
             ends=(0, 1.12),
             level=1 / digits,
@@ -58,14 +70,23 @@ def leak(params: Params, _: object) -> Folds:
             height=height,
         ),
         SLUG + "leak.picture",
-        drawn if known else "Nothing but chance is drawn before the guess.",
+        drawn if known else _("Nothing but chance is drawn before the guess."),
     )
-    st.text(
-        f"It sees {seen}: {percent(found.inside)} right where the next digit is in the list, {percent(found.writing)} where the list ends. {_copied(sees, found)}"
-        if known
-        else "The digits are random. "
-        f"A model that cannot see the next one is right {percent(1 / digits)} of the time."
-    )
+    if known:
+        right = _(
+            "It sees {seen}: {inside} right where the next digit is in the list, {end} where the list ends.",
+            seen=seen,
+            inside=percent(found.inside),
+            end=percent(found.writing),
+        )
+        st.text(f"{right} {_copied(sees, found)}")
+    else:
+        st.text(
+            _(
+                "The digits are random. A model that cannot see the next one is right {chance} of the time.",
+                chance=percent(1 / digits),
+            )
+        )
     places = range(1, maths.LENGTH + 1)
     return Folds(
         {"place": places, "right": np.round(found.right, 4)},
@@ -80,9 +101,12 @@ def leak(params: Params, _: object) -> Folds:
 
 def _copied(sees: str, learned: maths.Learned) -> str:
     if sees == "past":
-        return "It cannot copy the next digit, and in random lists there is nothing else to learn."
+        return _("It cannot copy the next digit, and in random lists there is nothing else to learn.")
     ahead = learned.pattern[np.arange(7), np.arange(1, 8)].mean()
-    return f"Its heads give {percent(ahead)} of their attention to the next digit: it learned to copy, not to predict."
+    return _(
+        "Its heads give {share} of their attention to the next digit: it learned to copy, not to predict.",
+        share=percent(ahead),
+    )
 
 
 def _learned(sees: str, digits: int, draw: int) -> maths.Learned:
@@ -95,9 +119,12 @@ def _lifted_now(text: str) -> None:
     """Show the loss of gpt-mini with its mask removed, a case that it was not trained for."""
     with_mask, without = read.surprises(text)
     st.text(
-        f"gpt-mini was trained with the mask. Now the mask is removed in every layer, for “{text}”: its cross-entropy loss "
-        f"is {with_mask:.2f} nats per token with the mask and {without:.2f} without. It was never trained to "
-        "read ahead, so it hardly uses the next token, although it may attend to it: the mask matters during training."
+        _(
+            "gpt-mini was trained with the mask. Now the mask is removed in every layer, for “{text}”: its cross-entropy loss is {with_mask:.2f} nats per token with the mask and {without:.2f} without. It was never trained to read ahead, so it hardly uses the next token, although it may attend to it: the mask matters during training.",
+            text=text,
+            with_mask=with_mask,
+            without=without,
+        )
     )
 
 

@@ -26,6 +26,7 @@ from viz.instruments.board.board import (
 )
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
+from viz.languages import _
 from viz.number_text import number
 from viz.shell import state
 from viz.widgets import exhibit_parts
@@ -40,9 +41,10 @@ def picture(step: int, data: Data, params: Params, revealed: bool, python: str) 
     at = at_of(data, params)
     grids = Grids(data, at, turned_to, covered=not revealed or step == QUESTION)
     lines, pin = (_question, _one, _all, _scores, _mix, _hand)[step](grids, data, params, revealed)
-    hint = "Touch a number to see how it is computed, a word to follow it."
+    hint = _("Touch a number to see how it is computed, a word to follow it.")
     if step == QUESTION:
-        hint = f"Each word is a {'column' if turned_to == equations.COLUMNS else 'row'} of numbers."
+        in_columns = turned_to == equations.COLUMNS
+        hint = _("Each word is a column of numbers.") if in_columns else _("Each word is a row of numbers.")
     n = len(data.words) if step != HAND else len(data.example.words)
     board(
         lines,

@@ -10,6 +10,7 @@ from viz.course.self_attention.self_attention.folds import ALL, MIX, ONE, QUESTI
 from viz.course.self_attention.self_attention.grids import products
 from viz.course.self_attention.self_attention.params import SLUG, Data, Params, at_of
 from viz.labels import distinct, percent
+from viz.languages import _, ngettext
 from viz.number_text import in_brackets, number, trimmed
 from viz.shell import present_layout
 from viz.widgets import exhibit_parts, page_parts
@@ -32,14 +33,22 @@ def step(number: int, params: Params, data: Data) -> Folds:
     return folds.folds(number, data, params, known)
 
 
-def _how_many(data: Data, _: Params) -> bool:
+def _how_many(data: Data, _params: Params) -> bool:
     n = len(data.words)
     return exhibit_parts.predict(
         SLUG + "count",
-        f"{n} word{'s' if n > 1 else ''}. The query of each word is compared with the key of each word, its own included. How many scores is that?",
+        ngettext(
+            "{n} word. The query of each word is compared with the key of each word, its own included. How many scores is that?",
+            "{n} words. The query of each word is compared with the key of each word, its own included. How many scores is that?",
+            n,
+        ),
         tuple(str(count) for count in sorted({n, n * (n - 1) // 2, n * (n - 1), n * n})),
         str(data.attention.scores.size),
-        f"{n} · {n} = {n * n}: one for each pair of a query and a key. A formula with one index, qᵢ·kᵢ, has only the {n} on the diagonal.",
+        _(
+            "{n} · {n} = {all}: one for each pair of a query and a key. A formula with one index, qᵢ·kᵢ, has only the {n} on the diagonal.",
+            n=n,
+            all=n * n,
+        ),
     )
 
 
@@ -86,12 +95,22 @@ def numbers(step: int, data: Data, params: Params, revealed: bool) -> str:
     found, names, at = data.attention, distinct(data.words), at_of(data, params)
     (n, d), p, r = found.x.shape, found.q.shape[1], found.v.shape[1]
     if step == QUESTION:
-        of = f"The first {n} of {data.total} words" if data.total > n else f"{n} word{'s' if n > 1 else ''}"
-        told = f"{of}, each {d} numbers of −1, 0 and 1, drawn at random (draw {params.lot})"
+        of = (
+            _("The first {n} of {total} words", n=n, total=data.total)
+            if data.total > n
+            else ngettext("{n} word", "{n} words", n)
+        )
+        values = {"words": of, "d": d, "draw": params.lot, "scores": n * n}
         return (
-            f"{told}; {n * n} question marks are the scores."
+            _(
+                "{words}, each {d} numbers of −1, 0 and 1, drawn at random (draw {draw}); {scores} question marks are the scores.",
+                **values,
+            )
             if revealed
-            else f"{told}. The same word always has the same numbers."
+            else _(
+                "{words}, each {d} numbers of −1, 0 and 1, drawn at random (draw {draw}). The same word always has the same numbers.",
+                **values,
+            )
         )
     if step == ONE:
         return f"“{names[at]}”, {in_brackets(found.x[at], 4, short=True)}, has the query {in_brackets(found.q[at], 4, short=True)}, the key {in_brackets(found.k[at], 4, short=True)} and the value {in_brackets(found.v[at], 4, short=True)}. Touch a weight to change it."
