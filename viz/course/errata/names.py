@@ -33,8 +33,8 @@ CREDITS = {
 
 @erratum("E40")
 def credits() -> Evidence:
-    later = sum(cited > first for _, cited, _, first in CREDITS.values())
-    earlier = sum(cited < first for _, cited, _, first in CREDITS.values())
+    later = sum(cited > first for _who, cited, _usual, first in CREDITS.values())
+    earlier = sum(cited < first for _who, cited, _usual, first in CREDITS.values())
     numbers = {"credits": float(len(CREDITS)), "later": float(later), "earlier": float(earlier)}
     each = "; ".join(
         _(
