@@ -109,8 +109,8 @@ def letters() -> Evidence:
 def crossing() -> Evidence:
     p, short, long = 512, 50, 4096
     cost = {n: (n * n * p, n * p * p) for n in (short, p, long)}
-    numbers = {f"attention_{n}": a for n, (a, _) in cost.items()} | {
-        f"recurrence_{n}": r for n, (_, r) in cost.items()
+    numbers = {f"attention_{n}": both[0] for n, both in cost.items()} | {
+        f"recurrence_{n}": both[1] for n, both in cost.items()
     }
     sentence = _(
         "p = {p}: for n = {short} words {attention:,} against {recurrence:,}, {cheaper:.1f} times cheaper; equal at n = {p}; for n = {long:,} {more:.0f} times more expensive.",
