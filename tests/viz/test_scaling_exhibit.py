@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from drawn_layers import all_rows, drawn_rows, find_layers
+from drawn_layers import all_rows, drawn_rows
 from exhibit_pages import drawn, said
 from shown_values import states
 from streamlit.testing.v1 import AppTest
@@ -138,9 +138,8 @@ def test_the_real_model_with_and_without_the_division():
         for edits in ((), unscaled_scores.without_scale(model.config))
     ]
     assert not np.allclose(runs[0].evenness, runs[1].evenness)
-    dots = max((each["data"]["values"] for each in find_layers(after, mark="circle")), key=len)
     np.testing.assert_allclose(
-        [row["y"] for row in dots],
+        [row["y"] for row in drawn_rows(after, mark="point")],
         np.concatenate([run.evenness.ravel() for run in runs]),
         atol=1e-6,
     )
