@@ -146,15 +146,13 @@ def test_the_error_is_drawn_against_the_size_and_learning_reaches_it():
         data.learned
     ) == set(range(1, 25))
     test.button(key="predict:autoencoder.size:commit").click().run()
-    lines, dots = drawn_rows(test, "name", mark="line"), drawn_rows(test, "name", mark="point")
-    here, cover = drawn_rows(test, mark="point", without=["name"]), all_rows(test, mark="text")
+    lines, dots = drawn_rows(test, mark="line"), all_rows(test, mark="point")
     np.testing.assert_allclose(
-        [row["y"] for row in lines if row["name"] == "letters, 35 dots"], 100 * FLOOR, atol=1e-9
+        [row["y"] for row in lines if row["line"] == "letters, 35 dots"], FLOOR, atol=1e-9
     )
-    assert [row["x"] for row in dots] == list(range(1, 25)) and [row["y"] for row in dots] == [
-        100 * loss for loss in data.learned.values()
-    ]
-    assert here == [{"x": 7, "y": pytest.approx(100 * FLOOR[7])}] and not cover
+    assert {row["x"]: row["y"] for row in dots} == data.learned
+    assert all_rows(test, mark="rule") == [{"x": 7}]
+    assert not find_layers(test, mark="text", without=["name"]), "no cover"
 
 
 @pytest.mark.slow

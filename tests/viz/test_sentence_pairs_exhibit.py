@@ -110,16 +110,17 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
     before = page(3)
     assert (
         asked(before, "known")[3] == half
-        and not any(drawn_rows(before, "told"))
+        and not drawn_rows(before, "kind", mark="point")
         and "cases" not in said(before)
     )
     told = before.button(key=f"predict:{SLUG}known:commit").click().run()
-    np.testing.assert_allclose([row["at"] for row in drawn_rows(told, "told")], values, rtol=1e-5)
+    dots = drawn_rows(told, "kind", mark="point")
+    np.testing.assert_allclose([row["x"] for row in dots], values, rtol=1e-5)
     assert f"Threshold 50%: {half} of 64 right" in said(told) and f"in {better} of {firsts} cases" in said(
         told
     )
     assert (
-        sum(row["told"] == "right" for row in drawn_rows(told, "told"))
+        sum(row["kind"] == "right" for row in dots)
         == half
         == sum((v >= 0.5) == r.follows for v, r in zip(values, rows, strict=True))
     )
