@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from viz import theme
 from viz.instruments.kit.component import variables
 from viz.languages import LANGUAGES, preferred, using
-from viz.languages.script_words import ScriptWords
+from viz.languages.script_words import SCRIPT, ScriptWords
 
 PAGE_FOLDER = Path(__file__).parent / "page"
 TYPES = {".js": "text/javascript", ".css": "text/css"}
@@ -37,10 +37,11 @@ def _page(name: str) -> str:
 PAGE, PRESENTER, NOTES = _page("follow.html"), _page("presenter.html"), _page("notes.html")
 WORDS = ScriptWords(PAGE + PRESENTER + NOTES, *sorted(PAGE_FOLDER.glob("*.js")))
 ASSETS = {
-    path.name: (path.read_bytes(), TYPES[path.suffix])
-    for path in PAGE_FOLDER.iterdir()
+    path.name: (path.read_bytes().replace(b"../../languages/", b"./"), TYPES[path.suffix])
+    for path in (*PAGE_FOLDER.iterdir(), SCRIPT)
     if path.suffix in TYPES
 }
+"""The scripts and style sheets, all in one folder of the server."""
 
 
 async def follower_page(request: Request) -> Response:
@@ -61,9 +62,9 @@ async def notes(request: Request) -> Response:
 def _html(request: Request, text: str) -> Response:
     language = LANGUAGES[reader_language(request)]
     with using(language.code):
-        words = WORDS.data().get("words", {})
+        told = json.dumps(WORDS.page_language())
     filled = text.replace("%%LANG%%", language.code).replace("%%DIR%%", language.direction)
-    filled = filled.replace("%%WORDS%%", html.escape(json.dumps(words)))
+    filled = filled.replace("%%LANGUAGE%%", html.escape(told))
     depth = request.url.path.rpartition("/room")[2].count("/")
     return HTMLResponse(
         filled.replace(

@@ -193,7 +193,7 @@ def fill(
     with using(language.code):
         text = script_words.translated(template.read_text("utf-8"))
         said = script_words.ScriptWords("", *(module.path for module in follow(script, *speaking)))
-        told = said.data() | script_words.numbers()
+        told = said.page_language()
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for _, text in scripts
     )

@@ -1,7 +1,8 @@
 """Words of components: what their HTML and their scripts show, translated and sent with their data.
 
 A script says `say("Next")` for a text of its own, and calls `speak(parentElement, data.words)` first, which translates the texts of
-its HTML (words.js, to be joined before it). In English nothing is sent. A page that is written as a file has its HTML `translated` here.
+its HTML (words.js, joined before it, or imported by a page of its own). In English nothing is sent. A page that is written as a file has
+its HTML `translated` here.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ class ScriptWords:
     def data(self) -> dict[str, dict[str, str]]:
         """Return what is added to the data of the component: nothing in English."""
         return {} if current() is ENGLISH else {"words": {message: _(message) for message in self.messages}}
+
+    def page_language(self) -> dict[str, dict[str, str]]:
+        """Return what a page of its own brings in its body, for `speakPage`: words, and how numbers are written."""
+        return self.data() | numbers()
 
 
 def numbers() -> dict[str, dict[str, str]]:

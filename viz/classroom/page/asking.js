@@ -1,5 +1,5 @@
 // A question before the room: what can be touched before the reveal, how many gave each answer after it.
-import { say, writeNumber } from "./words.js";
+import { say, writeNumber } from "../../languages/words.js";
 
 const make = (tag, className, parent, text) => {
   const made = document.createElement(tag);

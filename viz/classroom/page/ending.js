@@ -1,6 +1,6 @@
 // The end of a lecture: what was shown, as links; the exercise sheet; the answers of the room in numbers.
 import { drawTally } from "./asking.js";
-import { say } from "./words.js";
+import { say } from "../../languages/words.js";
 
 const make = (tag, parent, text = "", more = {}) => {
   const made = Object.assign(document.createElement(tag), more);

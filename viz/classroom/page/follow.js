@@ -2,9 +2,9 @@
 import { arrange, draw, isDrawn, touch } from "./draw.js";
 import { ask, remember } from "./asking.js";
 import { ending } from "./ending.js";
-import { learn, say } from "./words.js";
+import { say, speakPage } from "../../languages/words.js";
 
-learn(JSON.parse(document.body.dataset.words), document.documentElement);
+speakPage(document.documentElement);
 const SILENT = say("The server does not answer. Wait a moment and try again.");
 
 const at = (id) => document.getElementById(id);

@@ -1,7 +1,7 @@
 // The lecturer's notes in a window of their own, without a room: the tab that presents sends them (player.js), nothing goes to the server.
-import { learn, say } from "./words.js";
+import { say, speakPage } from "../../languages/words.js";
 
-learn(JSON.parse(document.body.dataset.words), document.documentElement);
+speakPage(document.documentElement);
 const at = (id) => document.getElementById(id);
 const channel = new BroadcastChannel(`atlas.lesson.${location.hash.slice(1)}`);
 const skip = (optional) => (optional ? say(" (may be skipped)") : "");

@@ -2,9 +2,9 @@
 import { arrange, draw, isDrawn, touch } from "./draw.js";
 import { ask, drawTally } from "./asking.js";
 import { ending } from "./ending.js";
-import { learn, say } from "./words.js";
+import { say, speakPage } from "../../languages/words.js";
 
-learn(JSON.parse(document.body.dataset.words), document.documentElement);
+speakPage(document.documentElement);
 
 const at = (id) => document.getElementById(id);
 const [, typed = ""] = /\/room\/([^/]*)\/(?:presenter|remote)$/.exec(location.pathname) ?? [];

@@ -1,11 +1,11 @@
 // A lesson without a server: its stops, drawn and asked as in a lecture room, judged here; answers and place stay in this browser.
 import { arrange, draw } from "../../classroom/page/draw.js";
 import { answerOf, ask, forget, judge, remember, typeset, wasRight } from "../../classroom/page/asking.js";
-import { learnPage, say } from "../../classroom/page/words.js";
+import { say, speakPage } from "../../languages/words.js";
 import { admitCode, load, vega } from "./parts.js";
 import { notesWindow } from "./notes.js";
 
-learnPage();
+speakPage();
 
 const at = (id) => document.getElementById(id);
 const lesson = JSON.parse(at("data-lesson").textContent), { stops } = lesson;

@@ -1,5 +1,5 @@
 // The lecturer's notes in a second window. It is this page's own: from a stick two pages cannot speak to each other.
-import { say, writeNumber } from "../../classroom/page/words.js";
+import { say, writeNumber } from "../../languages/words.js";
 
 const time = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 

@@ -1,9 +1,9 @@
 // A lesson on paper: each picture is drawn once and put in its place as SVG, an instrument as its button Save makes it.
 import { draw, place } from "../../classroom/page/draw.js";
-import { learnPage, say } from "../../classroom/page/words.js";
+import { say, speakPage } from "../../languages/words.js";
 import { admitCode, load, vega } from "./parts.js";
 
-learnPage();
+speakPage();
 
 const box = globalThis.attentionAtlas, at = (id) => document.getElementById(id);
 box.vega = vega;

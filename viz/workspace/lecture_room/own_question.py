@@ -36,9 +36,9 @@ _sent_question = v2.component(
     "atlas_asked",
     html=_HTML,
     css=(_PAGE / "asking.css").read_text("utf-8"),
-    js=join_modules(follow(_PAGE / "asking.js"), _PAGE)
-    + "export default ({ parentElement, data }) => { words.learn(data.words ?? {}, parentElement); "
-    "asking.ask(parentElement.querySelector('[data-asked]'), data.asked, null); };\n",
+    js=join_modules(follow(_PAGE / "asking.js"), _PAGE.parents[1])
+    + "export default ({ parentElement, data }) => { languages_words.speak(parentElement, data.words); "
+    "classroom_page_asking.ask(parentElement.querySelector('[data-asked]'), data.asked, null); };\n",
 )
 
 

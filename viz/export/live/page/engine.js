@@ -1,6 +1,6 @@
 // A model that is ready to run: texts to patterns and predictions, or to a sentence that says why not.
 
-import { mark } from "../../../classroom/page/words.js";
+import { mark } from "../../../languages/words.js";
 import { decoder, encode, hidden, logits, read, recorder } from "./networks.js";
 import { tokenizer } from "./tokenize.js";
 import { unpack } from "./weights.js";

@@ -1,12 +1,12 @@
 // The page in which a visitor's own sentence runs: what is typed, what is changed, and the app's pictures of it.
 
 import { arrange, draw, place } from "../../../classroom/page/draw.js";
-import { learnPage, say, writeNumber } from "../../../classroom/page/words.js";
+import { say, speakPage, writeNumber } from "../../../languages/words.js";
 import { admitCode } from "../../page/parts.js";
 import { isOpen, run } from "./models.js";
 import { cellsOf, divergences, grid, mask, words } from "./packets.js";
 
-learnPage();
+speakPage();
 
 const at = (id) => document.getElementById(id), box = globalThis.attentionAtlas, { models, licences, languages = {} } = JSON.parse(at("data-live").textContent);
 const make = (tag, parent, text = "", more = {}) => {

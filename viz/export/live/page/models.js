@@ -1,5 +1,5 @@
 // The models of the page: each is loaded when it is first asked for, and runs beside the page.
-import { say } from "../../../classroom/page/words.js";
+import { say } from "../../../languages/words.js";
 
 const { version } = JSON.parse(document.getElementById("data-live").textContent), waiting = new Map(), opened = new Map();
 

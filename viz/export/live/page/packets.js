@@ -1,7 +1,7 @@
 // A run as the packets that the app's pictures draw: their words come from Python (site.py), their numbers from the run in this page.
 
 import { readRuns, writeRuns } from "../../../instruments/kit/page/packets.js";
-import { mark, say } from "../../../classroom/page/words.js";
+import { mark, say } from "../../../languages/words.js";
 
 const THUMB = 32;   // as in grid.py
 let last = 0;
