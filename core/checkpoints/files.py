@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import InputError
+from core.wording import mark
 
 MB = 2**20
+REMEDY = mark("Download or export the model again.")
 
 
 def find_file(folder: Path, name: str, part: str = "") -> Path | None:
@@ -25,9 +27,10 @@ def find_file(folder: Path, name: str, part: str = "") -> Path | None:
     """
     if not name or Path(name).name != name or "\\" in name or "\0" in name or name in (".", ".."):
         raise InputError(
-            f"'{printable(name)}' is not the name of a file in the folder.",
+            "'{name}' is not the name of a file in the folder.",
             "Only files of the model's own folder are read.",
             "Put all files of the model into one folder.",
+            name=printable(name),
         )
     path = folder / part / name
     if not (path.is_symlink() or path.exists()):
@@ -39,24 +42,32 @@ def find_file(folder: Path, name: str, part: str = "") -> Path | None:
         home.parent.name == "snapshots" and real.is_relative_to(home.parent.parent / "blobs")
     ):
         raise InputError(
-            f"{name} is a link that leads out of the folder.",
+            "{name} is a link that leads out of the folder.",
             "Only files of the model's own folder are read.",
             "Copy it in.",
+            name=name,
         )
     if not real.exists() or not stat.S_ISREG(real.stat().st_mode):
         raise InputError(
-            f"{name} is not a file.",
+            "{name} is not a file.",
             "A model is read from plain files of its folder; a link must lead to one of them.",
             "Put the real file there.",
+            name=name,
         )
     return real
 
 
-def need(folder: Path, name: str, remedy: str = "Download or export the model again.") -> Path:
+def need(folder: Path, name: str, remedy: str = REMEDY) -> Path:
     """Return the file of this base name in the folder; raise InputError if it is missing."""
     path = find_file(folder, name)
     if path is None:
-        raise InputError(f"{name} is missing in {printable(folder.name)}.", "A model needs it.", remedy)
+        raise InputError(
+            "{name} is missing in {folder}.",
+            "A model needs it.",
+            remedy,
+            name=name,
+            folder=printable(folder.name),
+        )
     return path
 
 
@@ -71,9 +82,12 @@ def small_bytes(path: Path, limit: int) -> bytes:
     size = path.stat().st_size
     if size > limit:
         raise InputError(
-            f"{path.name} has {size:,} bytes.",
-            f"It may have at most {limit:,}.",
+            "{name} has {size:,} bytes.",
+            "It may have at most {limit:,}.",
             "Download or export the model again.",
+            name=path.name,
+            size=size,
+            limit=limit,
         )
     with path.open("rb") as file:
         return file.read(limit)
@@ -89,15 +103,19 @@ def strict_json(data: bytes, name: str) -> Any:
     try:
         return json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except UnicodeDecodeError:
-        problem = "it is not UTF-8 text"
+        problem: str = mark("it is not UTF-8 text")
     except RecursionError:
-        problem = "it is nested too deeply"
+        problem = mark("it is nested too deeply")
     except json.JSONDecodeError as error:
         problem = f"it is not JSON ({error.msg} at line {error.lineno})"
     except ValueError as error:
-        problem = str(error) if isinstance(error, _Refused) else "it holds a number of too many digits"
+        problem = str(error) if isinstance(error, _Refused) else mark("it holds a number of too many digits")
     raise InputError(
-        f"{name} cannot be read: {problem}.", "It must be one JSON object.", "Download or export it again."
+        "{name} cannot be read: {problem}.",
+        "It must be one JSON object.",
+        "Download or export it again.",
+        name=name,
+        problem=problem,
     )
 
 
@@ -106,7 +124,10 @@ def json_object(folder: Path, name: str, limit: int = MB) -> dict[str, Any]:
     value = strict_json(small_bytes(need(folder, name), limit), name)
     if not isinstance(value, dict):
         raise InputError(
-            f"{name} holds no JSON object.", "It must be one JSON object.", "Download or export it again."
+            "{name} holds no JSON object.",
+            "It must be one JSON object.",
+            "Download or export it again.",
+            name=name,
         )
     return value
 

@@ -194,7 +194,7 @@ def plan_gguf(file: Path) -> tuple[Plan, Weights]:
         known_names = {theirs: f"{kind}.{ours}" for ours, theirs in SIZES.items()}
         wrong = re.sub(r"\w+", lambda match: known_names.get(match[0], match[0]), error.wrong)
         rule = error.rule.replace("Config and weights", "The facts and the tensors of a file")
-        remedy = error.remedy if error.remedy.startswith("Open") else REMEDY
+        remedy = error.remedy if error.messages[2].startswith("Open") else REMEDY
         raise InputError(wrong.replace("config.json", file.name), rule, remedy) from None
 
 

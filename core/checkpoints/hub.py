@@ -42,9 +42,10 @@ def parse_id(address: str) -> str:
     name = address.removeprefix(PREFIX)
     if not ID.fullmatch(name) or ".." in name or "--" in name:
         raise InputError(
-            f"'{printable(address)}' is not a model of the Hub.",
+            "'{address}' is not a model of the Hub.",
             "It is written hf:owner/name, no address and no path.",
             "Give the owner too, as in hf:openai-community/gpt2 or hf:google-bert/bert-base-uncased.",
+            address=printable(address),
         )
     return name
 
@@ -144,9 +145,11 @@ def _fetch_file(
         if wanted and hashlib.file_digest(done, "sha256").hexdigest() != wanted:
             part.unlink()
             raise InputError(
-                f"{file} of {offer.name} is not what the Hub says it is.",
+                "{file} of {name} is not what the Hub says it is.",
                 "Its checksum must be the one on the Hub.",
                 "Fetch it again.",
+                file=file,
+                name=offer.name,
             )
     part.replace(path)
 
@@ -170,15 +173,21 @@ def _files_to_fetch(name: str, sizes: dict[str, int]) -> list[str]:
     )
     if not weights:
         raise InputError(
-            f"{name} has no safetensors file.",
+            "{name} has no safetensors file.",
             "Other formats can run code and are never fetched.",
             "Choose another model.",
+            name=name,
         )
     files = [*weights, *(file for file in TEXTS if file in sizes)]
     total = sum(sizes[file] for file in files)
     if total > LARGEST:
         raise InputError(
-            f"{name} has {total:,} bytes.", f"At most {LARGEST:,} are fetched.", "Choose a smaller model."
+            "{name} has {total:,} bytes.",
+            "At most {most:,} are fetched.",
+            "Choose a smaller model.",
+            name=name,
+            total=total,
+            most=LARGEST,
         )
     return files
 
@@ -186,15 +195,20 @@ def _files_to_fetch(name: str, sizes: dict[str, int]) -> list[str]:
 def _failed(name: str, error: Exception) -> InputError:
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return InputError(
-            f"{name} does not fit on the disk.", "All of it is kept.", "Make room and fetch it again."
+            "{name} does not fit on the disk.",
+            "All of it is kept.",
+            "Make room and fetch it again.",
+            name=name,
         )
     kind = type(error).__name__
     if kind in ("RepositoryNotFoundError", "GatedRepoError", "RevisionNotFoundError"):
         return InputError(
-            f"The Hub has no open model '{name}'.", "A model must be public.", "Check the name."
+            "The Hub has no open model '{name}'.", "A model must be public.", "Check the name.", name=name
         )
     return InputError(
-        f"{name} could not be fetched ({kind}).",
+        "{name} could not be fetched ({kind}).",
         "hf: needs the network.",
         "Give the path of a folder that is here.",
+        name=name,
+        kind=kind,
     )

@@ -65,22 +65,29 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
     """
     if not folder.is_dir():
         raise InputError(
-            f"There is no folder '{printable(folder.name)}'.", "A model is a folder.", "Check the path."
+            "There is no folder '{name}'.",
+            "A model is a folder.",
+            "Check the path.",
+            name=printable(folder.name),
         )
     packed = gguf_in(folder)
     if packed is not None:
         return plan_gguf(packed)
     if not (folder / "config.json").exists() and (several := sorted(folder.glob(f"*{SUFFIX}"))):
         raise InputError(
-            f"{printable(folder.name)} holds {len(several):,} GGUF files.",
+            "{name} holds {n:,} GGUF files.",
             "One folder is one model, and of several files it is not known which is meant.",
             "Put each into a folder of its own.",
+            name=printable(folder.name),
+            n=len(several),
         )
     if not (folder / "config.json").exists() and (within := next(iter(models_in(folder)), None)):
         raise InputError(
-            f"{printable(folder.name)} is not a model: it holds folders of models.",
+            "{name} is not a model: it holds folders of models.",
             "A model is a folder that holds its files.",
-            f"Open one of them, such as '{printable(str(within.relative_to(folder)), 200)}' in it.",
+            "Open one of them, such as '{inside}' in it.",
+            name=printable(folder.name),
+            inside=printable(str(within.relative_to(folder)), 200),
         )
     values = json_object(folder, "config.json")
     weights = find_weights(folder)
@@ -113,9 +120,11 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
     except OSError as error:
         file = printable(Path(str(error.filename)).name) if error.filename else printable(name)
         raise InputError(
-            f"{file} cannot be read: {error.strerror or type(error).__name__}.",
+            "{file} cannot be read: {reason}.",
             "Whoever runs the atlas must be allowed to read every file of a model, and none may disappear while it is being opened.",
             "Check its permissions, then open it again.",
+            file=file,
+            reason=error.strerror or type(error).__name__,
         ) from None
 
 

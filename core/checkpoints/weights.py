@@ -45,8 +45,14 @@ class Weights:
         stored = {ours: self.stored.get(name, name) for ours, name in before.items()}
         if len(stored) != len(self.entries):
             twice = next(name for name in self.entries if before[name_of(name)] != name)
-            wrong = f"'{printable(name_of(twice))}' is stored twice, also as '{printable(twice)}' or '{printable(stored[name_of(twice)])}'."
-            raise InputError(wrong, "Each weight is stored once.", REMEDY)
+            raise InputError(
+                "'{name}' is stored twice, also as '{one}' or '{other}'.",
+                "Each weight is stored once.",
+                REMEDY,
+                name=printable(name_of(twice)),
+                one=printable(twice),
+                other=printable(stored[name_of(twice)]),
+            )
         return replace(
             self, entries={ours: self.entries[name] for ours, name in before.items()}, stored=stored
         )
@@ -127,9 +133,13 @@ def _readable(file: Path, name: str) -> Iterator[None]:
             raise FileNotFoundError
         yield
     except (OSError, ValueError):
-        wrong = f"'{printable(name)}' cannot be read from {file.name}, whose list of tensors was fine: the file has changed since."
-        rule = "A file must stay as it is while a model is opened."
-        raise InputError(wrong, rule, "Wait until it is whole, then open it again.") from None
+        raise InputError(
+            "'{name}' cannot be read from {file}, whose list of tensors was fine: the file has changed since.",
+            "A file must stay as it is while a model is opened.",
+            "Wait until it is whole, then open it again.",
+            name=printable(name),
+            file=file.name,
+        ) from None
 
 
 def _check_finite(name: str, value: Tensor) -> Tensor:
@@ -138,9 +148,12 @@ def _check_finite(name: str, value: Tensor) -> Tensor:
     if not n_broken:
         return value
     raise InputError(
-        f"'{printable(name)}' is NaN or infinite at {n_broken:,} of its {value.numel():,} places.",
+        "'{name}' is NaN or infinite at {n:,} of its {total:,} places.",
         "A picture of such a model would be false.",
         "Use a checkpoint from before the training broke, or export it in float32.",
+        name=printable(name),
+        n=n_broken,
+        total=value.numel(),
     )
 
 
@@ -158,48 +171,74 @@ def find_weights(folder: Path) -> Weights:
     index = json_object(folder, INDEX, limit=8 * MB).get("weight_map")
     if not isinstance(index, dict) or not index or len(index) > MAX_TENSORS:
         raise InputError(
-            f"{INDEX} has no usable weight_map.",
-            f"It names the file of each of at most {MAX_TENSORS:,} tensors.",
+            "{index} has no usable weight_map.",
+            "It names the file of each of at most {most:,} tensors.",
             REMEDY,
+            index=INDEX,
+            most=MAX_TENSORS,
         )
     for name in index.values():
         if not isinstance(name, str) or not SHARD.fullmatch(name):
             raise InputError(
-                f"{INDEX} names the file '{printable(str(name))}'.",
+                "{index} names the file '{name}'.",
                 "Shards are .safetensors files of the same folder.",
                 REMEDY,
+                index=INDEX,
+                name=printable(str(name)),
             )
     shards = sorted(set(index.values()))
     if len(shards) > MAX_SHARDS:
         raise InputError(
-            f"{INDEX} names {len(shards):,} files.",
-            f"At most {MAX_SHARDS} are read.",
+            "{index} names {n:,} files.",
+            "At most {most} are read.",
             "Save the model in fewer shards.",
+            index=INDEX,
+            n=len(shards),
+            most=MAX_SHARDS,
         )
     entries: dict[str, Entry] = {}
     for shard, path in {shard: need(folder, shard) for shard in shards}.items():
         for name, entry in read_header(path).items():
             if index.get(name) != shard:
-                wrong = f"{shard} holds '{printable(name)}', which {INDEX} does not place there."
-                raise InputError(wrong, "Index and shards must agree.", REMEDY)
+                raise InputError(
+                    "{shard} holds '{name}', which {index} does not place there.",
+                    "Index and shards must agree.",
+                    REMEDY,
+                    shard=shard,
+                    name=printable(name),
+                    index=INDEX,
+                )
             entries[name] = entry
     for name in index:
         if name not in entries:
             raise InputError(
-                f"{index[name]} does not hold '{printable(name)}'.", f"{INDEX} says that it does.", REMEDY
+                "{shard} does not hold '{name}'.",
+                "{index} says that it does.",
+                REMEDY,
+                shard=index[name],
+                name=printable(name),
+                index=INDEX,
             )
     return Weights(entries)
 
 
 def _nothing(folder: Path) -> InputError:
-    rule = f"Weights are read from {SINGLE}, or from the shards of {INDEX}."
     for name in PICKLES:
         if (folder / name).exists():
             return InputError(
-                f"{printable(folder.name)} has only {name}, a Python pickle.",
-                rule + " Pickles can run code and are never read.",
+                "{name} has only {file}, a Python pickle.",
+                "Weights are read from {single}, or from the shards of {index}. Pickles can run code and are never read.",
                 "Where you trust it, load it with transformers and call save_pretrained(folder).",
+                name=printable(folder.name),
+                file=name,
+                single=SINGLE,
+                index=INDEX,
             )
     return InputError(
-        f"{SINGLE} is missing in {printable(folder.name)}.", rule, "Download or export the model again."
+        "{single} is missing in {name}.",
+        "Weights are read from {single}, or from the shards of {index}.",
+        "Download or export the model again.",
+        single=SINGLE,
+        name=printable(folder.name),
+        index=INDEX,
     )

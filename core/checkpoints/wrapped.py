@@ -154,6 +154,6 @@ def _in_memory(called: str) -> Iterator[None]:
     except InputError as error:
         wrong = error.wrong.replace("config.json", f"The config of this {called}")
         rule = error.rule.replace("config.json", "the config")
-        from_files = error.remedy.startswith(("Download", "Correct", "Export"))
+        from_files = error.messages[2].startswith(("Download", "Correct", "Export"))
         remedy = "Load it with the class that from_pretrained of AutoModelForCausalLM, AutoModelForSeq2SeqLM or AutoModelForMaskedLM gives."
         raise type(error)(wrong, rule, remedy if from_files else error.remedy) from None

@@ -10,6 +10,7 @@ from typing import Any
 
 from core.checkpoints.files import MB, printable, state, strict_json
 from core.errors import InputError
+from core.wording import mark
 
 MAX_HEADER, MAX_TENSORS, MAX_RANK, MAX_DIM, MAX_NAME = 5 * MB, 20_000, 8, 2**31, 512
 FLOATS: Mapping[str, int] = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}
@@ -30,40 +31,44 @@ SIZES: Mapping[str, int] = {
         "I64": 8,
     },
 }
-RULE = "A safetensors file is a short list of tensors followed by exactly their bytes."
-REMEDY = "Download or export the file again."
+RULE = mark("A safetensors file is a short list of tensors followed by exactly their bytes.")
+REMEDY = mark("Download or export the file again.")
 
 LOOKS: tuple[tuple[bytes, str, str], ...] = (
-    (b"version https://git-lfs", "a Git LFS pointer, not the weights", "Fetch the real file: git lfs pull."),
+    (
+        b"version https://git-lfs",
+        mark("a Git LFS pointer, not the weights"),
+        mark("Fetch the real file: git lfs pull."),
+    ),
     (
         b"PK\x03\x04",
-        "a zip archive, perhaps PyTorch's own format",
-        "Convert it to safetensors where you trust it.",
+        mark("a zip archive, perhaps PyTorch's own format"),
+        mark("Convert it to safetensors where you trust it."),
     ),
     (
         b"\x80\x02",
-        "a Python pickle",
-        "Pickles can run code and are never read: convert it to safetensors where you trust it.",
+        mark("a Python pickle"),
+        mark("Pickles can run code and are never read: convert it to safetensors where you trust it."),
     ),
     (
         b"\x80\x03",
-        "a Python pickle",
-        "Pickles can run code and are never read: convert it to safetensors where you trust it.",
+        mark("a Python pickle"),
+        mark("Pickles can run code and are never read: convert it to safetensors where you trust it."),
     ),
     (
         b"\x80\x04",
-        "a Python pickle",
-        "Pickles can run code and are never read: convert it to safetensors where you trust it.",
+        mark("a Python pickle"),
+        mark("Pickles can run code and are never read: convert it to safetensors where you trust it."),
     ),
     (
         b"\x80\x05",
-        "a Python pickle",
-        "Pickles can run code and are never read: convert it to safetensors where you trust it.",
+        mark("a Python pickle"),
+        mark("Pickles can run code and are never read: convert it to safetensors where you trust it."),
     ),
-    (b"\x93NUMPY", "a NumPy array", "Convert it to safetensors."),
-    (b"\x89HDF", "an HDF5 file", "Convert it to safetensors."),
-    (b"GGUF", "a GGUF file", "Use the safetensors file of the same model."),
-    (b"\x1f\x8b", "a gzip archive", "Unpack it first."),
+    (b"\x93NUMPY", mark("a NumPy array"), mark("Convert it to safetensors.")),
+    (b"\x89HDF", mark("an HDF5 file"), mark("Convert it to safetensors.")),
+    (b"GGUF", mark("a GGUF file"), mark("Use the safetensors file of the same model.")),
+    (b"\x1f\x8b", mark("a gzip archive"), mark("Unpack it first.")),
 )
 
 
@@ -98,23 +103,37 @@ def read_header(path: Path) -> dict[str, Entry]:
             raise _not_one(path, first, size, length)
         if length > MAX_HEADER:
             raise InputError(
-                f"The header of {path.name} has {length:,} bytes.",
-                f"At most {MAX_HEADER:,} are read.",
+                "The header of {name} has {length:,} bytes.",
+                "At most {most:,} are read.",
                 REMEDY,
+                name=path.name,
+                length=length,
+                most=MAX_HEADER,
             )
         file.seek(8)
         data = file.read(length)
     if data.count(b"{") > 3 * MAX_TENSORS or data.count(b"[") > 4 * MAX_TENSORS:
-        raise InputError(f"{path.name} lists too many tensors.", f"At most {MAX_TENSORS:,} are read.", REMEDY)
+        raise InputError(
+            "{name} lists too many tensors.",
+            "At most {most:,} are read.",
+            REMEDY,
+            name=path.name,
+            most=MAX_TENSORS,
+        )
     held = strict_json(data, f"The header of {path.name}")
     if not isinstance(held, dict):
-        raise _bad(path, "its header is not an object")
+        raise _bad(path, mark("{name} is damaged: its header is not an object."))
     metadata = held.pop("__metadata__", None) or {}
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise _bad(path, "its metadata is not text")
+        raise _bad(path, mark("{name} is damaged: its metadata is not text."))
     if len(held) > MAX_TENSORS:
         raise InputError(
-            f"{path.name} lists {len(held):,} tensors.", f"At most {MAX_TENSORS:,} are read.", REMEDY
+            "{name} lists {n:,} tensors.",
+            "At most {most:,} are read.",
+            REMEDY,
+            name=path.name,
+            n=len(held),
+            most=MAX_TENSORS,
         )
     entries: dict[str, Entry] = {}
     spans: list[tuple[int, int, str]] = []
@@ -130,20 +149,41 @@ def _entry(path: Path, name: str, about: Any) -> tuple[Entry, tuple[int, int]]:
     said = printable(name)
     if not name or len(name) > MAX_NAME or not name.isprintable() or ".." in name or name[0] in "/\\":
         raise InputError(
-            f"{path.name} has a tensor named '{said}'.",
-            f"Names are at most {MAX_NAME} printable characters, no paths.",
+            "{name} has a tensor named '{said}'.",
+            "Names are at most {most} printable characters, no paths.",
             REMEDY,
+            name=path.name,
+            said=said,
+            most=MAX_NAME,
         )
     if not isinstance(about, dict) or set(about) != {"dtype", "shape", "data_offsets"}:
-        raise _bad(path, f"'{said}' is not described by dtype, shape and data_offsets")
+        raise _bad(
+            path,
+            mark("{name} is damaged: '{said}' is not described by dtype, shape and data_offsets."),
+            said=said,
+        )
     dtype, shape, span = about["dtype"], about["shape"], about["data_offsets"]
     if not isinstance(dtype, str) or dtype not in SIZES:
-        wrong = f"'{said}' in {path.name} is stored as {printable(str(dtype), 20)}."
-        raise InputError(wrong, f"Formats read: {', '.join(SIZES)}.", "Export it as F32 or F16.")
+        raise InputError(
+            "'{said}' in {name} is stored as {dtype}.",
+            "Formats read: {names}.",
+            "Export it as F32 or F16.",
+            said=said,
+            name=path.name,
+            dtype=printable(str(dtype), 20),
+            names=", ".join(SIZES),
+        )
     if not _whole_numbers(shape) or len(shape) > MAX_RANK or any(n > MAX_DIM for n in shape):
-        raise _bad(path, f"'{said}' has no possible shape (at most {MAX_RANK} sizes, each from 0 to 2^31)")
+        raise _bad(
+            path,
+            mark(
+                "{name} is damaged: '{said}' has no possible shape (at most {rank} sizes, each from 0 to 2^31)."
+            ),
+            said=said,
+            rank=MAX_RANK,
+        )
     if not _whole_numbers(span) or len(span) != 2 or span[1] - span[0] != math.prod(shape) * SIZES[dtype]:
-        raise _bad(path, f"the bytes of '{said}' do not fit its shape")
+        raise _bad(path, mark("{name} is damaged: the bytes of '{said}' do not fit its shape."), said=said)
     return Entry(path, dtype, tuple(shape)), (span[0], span[1])
 
 
@@ -155,30 +195,48 @@ def _check_filled(path: Path, spans: list[tuple[int, int, str]], n_bytes: int) -
     at = 0
     for begin, end, name in sorted(spans):
         if begin != at:
-            raise _bad(
-                path, f"there is {'an overlap' if begin < at else 'a hole'} before '{printable(name)}'"
-            )
+            wrong = mark("{name} is damaged: there is a hole before '{said}'.")
+            if begin < at:
+                wrong = mark("{name} is damaged: there is an overlap before '{said}'.")
+            raise _bad(path, wrong, said=printable(name))
         at = end
     if at > n_bytes:
-        raise _bad(path, f"it is cut off: {at:,} bytes of weights are listed, {n_bytes:,} are there")
+        raise _bad(
+            path,
+            mark(
+                "{name} is damaged: it is cut off: {listed:,} bytes of weights are listed, {there:,} are there."
+            ),
+            listed=at,
+            there=n_bytes,
+        )
     if at < n_bytes:
-        raise _bad(path, f"{n_bytes - at:,} bytes follow after its last tensor")
+        raise _bad(path, mark("{name} is damaged: {n:,} bytes follow after its last tensor."), n=n_bytes - at)
 
 
-def _bad(path: Path, problem: str) -> InputError:
-    return InputError(f"{path.name} is damaged: {problem}.", RULE, REMEDY)
+def _bad(path: Path, wrong: str, **values: Any) -> InputError:
+    return InputError(wrong, RULE, REMEDY, name=path.name, **values)
 
 
 def _not_one(path: Path, first: bytes, size: int, length: int) -> InputError:
     if size == 0:
-        return InputError(f"{path.name} is empty.", RULE, REMEDY)
+        return InputError("{name} is empty.", RULE, REMEDY, name=path.name)
     for magic, what, remedy in LOOKS:
         if first.startswith(magic):
-            return InputError(f"{path.name} is {what}.", RULE, remedy)
+            return InputError("{name} is {what}.", RULE, remedy, name=path.name, what=what)
     if first.lstrip()[:1] == b"<":
         return InputError(
-            f"{path.name} is a web page, not the weights.", RULE, "Use the download link of the file itself."
+            "{name} is a web page, not the weights.",
+            RULE,
+            "Use the download link of the file itself.",
+            name=path.name,
         )
     if first[8:9] == b"{" and length > size - 8:
-        return _bad(path, f"it is cut off: a header of {length:,} bytes does not fit into {size:,}")
-    return InputError(f"{path.name} is not a safetensors file.", RULE, REMEDY)
+        return _bad(
+            path,
+            mark(
+                "{name} is damaged: it is cut off: a header of {length:,} bytes does not fit into {size:,}."
+            ),
+            length=length,
+            size=size,
+        )
+    return InputError("{name} is not a safetensors file.", RULE, REMEDY, name=path.name)
