@@ -249,8 +249,10 @@ def test_publish_on_the_page_lessons_saves_what_the_command_writes(
     assert not page.get("download_button"), "with notes it is another publication"
 
 
-def publish(monkeypatch: pytest.MonkeyPatch, models: list[str], view: str) -> zipfile.ZipFile:
-    """Publish one stop of `view` with these models on the page Lessons; return the folder that it saves."""
+def publish(
+    monkeypatch: pytest.MonkeyPatch, models: list[str], view: str, language: str = "en"
+) -> zipfile.ZipFile:
+    """Publish one stop of `view` with these models on the page Lessons, read in a language; return the folder that it saves."""
     from streamlit.testing.v1 import AppTest
 
     one = Plan("One", (Stop(view, "Stop"),))
@@ -259,9 +261,10 @@ def publish(monkeypatch: pytest.MonkeyPatch, models: list[str], view: str) -> zi
     drawn = record.record
     monkeypatch.setattr(record, "record", lambda _, **options: drawn(one, visit=visit, **options))
     monkeypatch.setattr(site, "archive", lambda *given: saved.append(archive(*given)) or saved[-1])
-    page = AppTest.from_string(
-        "from viz.workspace.lessons import page\npage.page()", default_timeout=600
-    ).run()
+    script = "from viz.shell import language\nlanguage.begin()\nfrom viz.workspace.lessons import page\npage.page()"
+    page = AppTest.from_string(script, default_timeout=600)
+    page.query_params["lang"] = language
+    page.run()
     choice = page.button_group(key="lessons.publish.models.ready-0")
     assert choice.value == []
     choice.set_value(models).run()
@@ -280,13 +283,23 @@ def test_packing_that_takes_too_long_ends_in_a_sentence(monkeypatch: pytest.Monk
         assert refused.value.wrong.startswith("gpt-mini no quedó")
 
 
-def test_models_chosen_on_publish_go_into_the_folder_and_are_linked(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_models_chosen_on_publish_go_into_the_folder_and_are_linked(
+    monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
     monkeypatch.setattr(pack, "pack_apart", lambda name: f"liveModel({name!r}, ``);".encode())
-    folder = publish(monkeypatch, ["gpt-mini", "bert-mini"], "look?model=bert-mini&text=Hi")
+    with using(language):  # the test names the choices, as the page does
+        folder = publish(monkeypatch, ["gpt-mini", "bert-mini"], "look?model=bert-mini&text=Hi", language)
     names = {name.partition("/")[2] for name in folder.namelist()}
     assert {"live/index.html", "live/models/bert-mini.js", "live/models/gpt-mini.js", "index.html"} <= names
     (home,) = {name.partition("/")[0] for name in folder.namelist()}
     assert b'"live": "live/index.html"' in folder.read(f"{home}/index.html")
+    pages = [folder.read(f"{home}/{name}") for name in ("index.html", "live/index.html")]
+    assert all(f'<html lang="{language}"'.encode() in page for page in pages)
+    assert [text in pages[1] for text in (b">Your sentence<", b'"languages": {')] == [
+        language == "en",
+        language != "en",
+    ]
     packed = re.search(rb'"([\w+/=]{20,})"', folder.read(f"{home}/parts/stop-1.js"))
     assert (
         packed
