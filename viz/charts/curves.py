@@ -33,7 +33,7 @@ def lanes(
     low: float | None = None,
     marked: int | None = None,
     hues: Sequence[int] | None = None,
-    x_title: str = "position",
+    x_title: str = mark("position"),
     height: int | None = None,
     line: int = 22,
 ) -> alt.LayerChart:
@@ -85,6 +85,7 @@ def lanes(
             for value in ticks
         }
     )
+    x_title = _(x_title)
     across = alt.X(
         "x:Q",
         title=x_title,

@@ -16,7 +16,7 @@ from viz.charts import marks
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import shorten, visible
-from viz.languages import _
+from viz.languages import _, mark
 from viz.number_text import signed
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -32,8 +32,8 @@ def lens_table(
     rows: Sequence[str],
     columns: Sequence[str],
     selected: tuple[int, int] | None = None,
-    content: str = "word",
-    colours: str = "probability",
+    content: str = mark("word"),
+    colours: str = mark("probability"),
 ) -> vega.Layers:
     """Return a table of words, each cell coloured by the probability (`colours`) of its word (`content`), 0 to 1; `selected` (row, column) is framed.
 
@@ -46,7 +46,7 @@ def lens_table(
     return marks.cells(
         pd.DataFrame(chances, list(rows), list(columns)),
         [shorten(text, LETTERS) for text in texts],
-        key=_("{colours} of the {content}", colours=colours, content=content),
+        key=_("{colours} of the {content}", colours=_(colours), content=_(content)),
         form=".0%",
         highlighted=selected,
         notes=texts,

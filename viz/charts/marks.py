@@ -22,7 +22,7 @@ from viz.charts.curves import spread_labels
 from viz.charts.parts import keys, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import percent, phrase
-from viz.languages import write_number
+from viz.languages import _, mark, write_number
 from viz.number_text import true_minus
 
 COVER = "?"
@@ -224,7 +224,7 @@ def lines(
     table: pd.DataFrame,
     labels: Labels | None = None,
     *,
-    x: str = "steps",
+    x: str = mark("steps"),
     title: str = "",
     form: str | Callable[[int], str] = ",~r",
     ends: tuple[float, float] | None = None,
@@ -291,7 +291,7 @@ def lines(
     if not legend:
         letters = _end_letters(name for name in columns if name not in pale)
         scale.range = [0, alt.ExprRef(_if_narrow(letters, "width", f"width-{9 * letters}"))]
-    across = alt.X("x:Q", title=x or None, scale=scale, axis=axis)
+    across = alt.X("x:Q", title=_(x) or None, scale=scale, axis=axis)
     told = vega.tooltip(
         ("line:N", " "),
         ("name:N", x or "  ") if at else ("x:Q", x, ","),
@@ -480,7 +480,7 @@ def _scale(
     if callable(form):
         names = {tick: form(power) for tick, power in ticks[:: max(1, round(len(ticks) / 5))]}
         return scale, {"values": list(names), "labelExpr": vega.label_expression(names)}
-    values = [0] * (kind == "symlog") + [tick for tick, _ in ticks]
+    values = [0] * (kind == "symlog") + [tick for tick, _label in ticks]
     return scale, {"values": values, "format": form, "tickCount": 5 * len(values)}
 
 
