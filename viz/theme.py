@@ -29,6 +29,7 @@ class Palette:
     line: str
     hatch: str
     primary: str
+    link: str
     sequential: tuple[str, ...]
     diverging: tuple[str, ...]
     categorical: tuple[str, ...]
@@ -44,6 +45,7 @@ LIGHT = Palette(
     line="#e0dccf",
     hatch="#a8a292",
     primary="#3f51b5",
+    link="#3f51b5",
     sequential=(
         "#fbfaf7",
         "#e6e6f2",
@@ -94,6 +96,7 @@ DARK = Palette(
     line="#33353f",
     hatch="#6c6f7e",
     primary="#5b6ade",
+    link="#9aa6ff",
     sequential=(
         "#14151a",
         "#1d2138",

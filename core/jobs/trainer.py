@@ -78,11 +78,10 @@ class Training:
                 "A training reports after its first second or so.",
                 "Wait for its first report.",
             )
-        last = self.reports[-1].step
         return jobs.model(
             JOBS[self.task],
-            self.weights(last if step is None else step),
-            self.name if step in (None, last) else f"{self.name} at step {step}",
+            self.weights(self.reports[-1].step if step is None else step),
+            self.name if step is None else f"{self.name} at step {step}",
         )
 
 

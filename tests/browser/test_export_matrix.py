@@ -1,4 +1,4 @@
-"""Every instrument in every format that its menu offers: one visit each, every file opened by another program."""
+"""Every instrument in every format that its menu offers, every file opened by another program; and by keyboard, by ear, at night and on a phone."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_page import FOCUSED, fits_sideways, lit, serious
 from PIL import Image
 from small_app import Visitor
 
-from viz import instruments
+from viz import instruments, theme
 from viz.instruments.kit.component import Instrument
 from viz.workspace.decode.controls import OPENING
 
@@ -50,12 +51,12 @@ if show in ("arithmetic", "source"):
     else:
         source(source_lines(run, "cross", 1), **more)
 elif show == "board":
-    board([[Grid("Q", [[1.0, -1.5]], "1 x 2", rows=["car"], columns=["a", "b"]), Sign("="), Grid("K", [[-0.25], [2.0]], "2 x 1")]], **more)
+    board([[Grid("Q", [[1.0, -1.5]], "1 x 2", rows=["car"], columns=["a", "b"], edit=True), Sign("="), Grid("K", [[-0.25], [2.0]], "2 x 1")]], **more)
 elif show == "candidates":
     way = lambda *scores: Way("softmax", (("score", "1 + 1", "2"),), scores)
     candidates([Bar(5, "a", 0.7, 1.0, None, way(-0.5, -0.5)), Bar(9, "b", 0.3, 0.0, "top-k", way(-1.5, -np.inf))], taken_id=5, filters=["top-k"], **more)
 elif show == "diagram":
-    diagram([Node("a", "Embedding", (50, 1), (40, 1), tooltip="numbers", picture=[[0.0, -2.0]]), Node("b", "Attention", (50, 3), (40, 1))], edges=[Edge(((50, 1.5), (50, 2.5)))], rows=5, **more)
+    diagram([Node("a", "Embedding", (50, 1), (40, 1), tooltip="Embedding (encoder)", picture=[[0.0, -2.0]]), Node("b", "Attention", (50, 3), (40, 1))], edges=[Edge(((50, 1.5), (50, 2.5)))], rows=5, **more)
 elif show == "grid":
     grid(np.random.default_rng(0).dirichlet(np.full(6, .3), size=(2, 3, 6)), queries=english, keys=english, **more)
 elif show == "head_view":
@@ -63,7 +64,7 @@ elif show == "head_view":
 elif show == "heatmap":
     heatmap(look, english, english, allowed=may, scores=np.where(may, -look, 0), **more)
 elif show == "marked":
-    marked(english, above=look[-1], below=look[-1], names=("start", "end"), notes=["NOUN"] * 6, **more)
+    marked(english, above=look[-1], below=look[-1], names=("start", "end"), notes=["NOUN"] * 6, pick="word", **more)
 elif show == "mask_editor":
     mask_editor(may, english, english, **more)
 elif show == "picture":
@@ -105,6 +106,19 @@ HEARD = """(button) => {
 }"""
 """What a button says for two seconds is not waited for: on a busy machine they are over."""
 SVG = "{http://www.w3.org/2000/svg}"
+OWN = """() => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  return Boolean(at?.closest(".atlas")) && !at.closest(".save");
+}"""
+"""Whether the focus is within an instrument, and not on its menu of what is saved."""
+STATE = "(root) => [root.outerHTML, ...[...root.querySelectorAll('input, select')].map((one) => one.value)]"
+NEXT_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+IN_WORDS = ("marked", "source")
+"""Their buttons say in words what they have in numbers or code, so that their names do not begin with what is seen."""
+KEYS = ("ArrowRight", "ArrowDown", "Enter", " ")
+NIGHT = f"* {{ --st-link-color: {theme.DARK.link} !important; }}"
+"""Pages of Streamlit alone have colours of their own."""
 
 
 def number(cell: str) -> bool:
@@ -208,3 +222,38 @@ def test_what_an_instrument_offers_to_save_is_complete(
     with Image.open(io.BytesIO(page.locator(".atlas").screenshot())) as image:
         assert len(set(image.convert("RGB").get_flattened_data())) > 20
     assert page.locator(".save-item[data-kind=py]").get_attribute("hidden") is None
+
+
+def answers(page: Any, instrument: Any) -> bool:
+    """Whether one of the keys changes the instrument, or moves on in it, where the focus is."""
+    before = instrument.evaluate(STATE), page.evaluate(FOCUSED)
+    for key in KEYS:
+        page.keyboard.press(key)
+        page.evaluate(NEXT_FRAME)
+        if (instrument.evaluate(STATE), page.evaluate(FOCUSED)) != before:
+            return True
+    return False
+
+
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("name", DECLARED)
+def test_an_instrument_is_for_keyboard_ear_night_and_phone(name: str, visit: Visitor) -> None:
+    seen = visit(name, width=390)
+    page, instrument = seen.page, seen.page.locator(".atlas").first
+    fits_sideways(page, 390)
+    wrong = serious(page, "light")
+    assert [one for one in wrong if name not in IN_WORDS or "label-content-name-mismatch" not in one] == []
+    faint, stops, answered = [], 0, False
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if page.evaluate(OWN):
+            place, has_ring = page.evaluate(FOCUSED)
+            faint += [] if has_ring else [place]
+            stops += 1
+            answered = answered or answers(page, instrument)
+    assert stops and answered and faint == []
+    by_day = instrument.screenshot()
+    page.add_style_tag(content=NIGHT)
+    lit(page, "dark")
+    assert serious(page, "dark") == []
+    assert instrument.screenshot() != by_day

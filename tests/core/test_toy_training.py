@@ -10,11 +10,13 @@ import time
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from core.data.tasks import MONTHS
 from core.errors import InputError
-from core.jobs.trainer import Trainer
+from core.jobs.trainer import Trainer, Training
 from core.training import records
+from core.training.jobs import weights_file
 from core.training.records import Report
 from core.training.toy import toy_training
 from core.training.toy.toy_training import TASKS
@@ -135,6 +137,15 @@ def test_what_ships_has_learnt_its_task(name):
     )
     looks = toy_training.measure_looks(run.open_step(run.steps[-1]).network, run.job)
     np.testing.assert_allclose(looks, run.reports[-1].looks, atol=0.02)  # weights of 16 bits
+
+
+def test_a_model_has_the_name_that_it_is_asked_for_by_at_its_last_step_too(tmp_path):
+    run = toy_training.RecordedRun.read("copy")
+    last = run.reports[-1].step
+    save_file(run.model("any").network.state_dict(), tmp_path / weights_file(TASKS["copy"], last))
+    training = Training("yours: copy (1)", "copy", "stopped", 0, run.reports, tmp_path)
+    assert training.model().name == "yours: copy (1)"
+    assert training.model(last).name == f"yours: copy (1) at step {last}"
 
 
 @pytest.mark.slow

@@ -204,6 +204,8 @@ def test_a_training_is_started_and_stopped_and_its_model_opens_in_look(monkeypat
     assert opened(named(look, "layout", "words")[0])[0]["keys"] == list(
         toy_training.TASKS["copy"].example.split(" ")
     )
+    look = page("look", model=f"{job.name} at step {job.reports[-1].step}", view="full")
+    assert packets(look)
     job.session = "somebody else"
     test = page("look", model=job.name)
     assert "no longer" in said(test)

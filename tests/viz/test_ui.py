@@ -294,14 +294,15 @@ def test_the_configuration_has_the_same_colours() -> None:
         said = CONFIG["theme"][name]
         assert (
             said["primaryColor"],
+            said["linkColor"],
             said["backgroundColor"],
             said["secondaryBackgroundColor"],
             said["textColor"],
             said["borderColor"],
-        ) == (palette.primary, palette.background, palette.surface, palette.text, palette.line)
+        ) == (palette.primary, palette.link, palette.background, palette.surface, palette.text, palette.line)
         assert tuple(said["chartCategoricalColors"]) == palette.categorical
         assert tuple(said["chartSequentialColors"]) == palette.sequential
-        assert theme.contrast(said["linkColor"], palette.background) >= 4.5
+        assert theme.contrast(palette.link, palette.background) >= 4.5
 
 
 def test_every_dark_colour_belongs_to_one_light_colour() -> None:

@@ -70,5 +70,5 @@ export function buildChips(view) {
     return chip;
   });
   view.all = pill(chips, say("All"), say("All heads"), () => setHeads(view, names.map((_, h) => h)));
-  view.none = pill(chips, say("None"), say("No head"), () => setHeads(view, []));
+  view.none = pill(chips, say("None"), say("None of the heads"), () => setHeads(view, []));
 }

@@ -90,6 +90,7 @@ def declarations(palette: Palette) -> str:
         "text": palette.text,
         "border": palette.line,
         "primary": palette.primary,
+        "link": palette.link,
     }
     return " ".join(f"--st-{name}-color: {colour};" for name, colour in named.items())
 

@@ -97,7 +97,7 @@ export function shadeCells(view, at) {
       const colour = shut || bad ? null : colourOf(view, weights[i]);
       key.style.background = colour ? css(colour) : "";
       key.style.color = colour ? inkOn(colour, theme) : "";
-      key.lastChild.textContent = said;
+      key.lastChild.textContent = ` ${said}`;   // apart from the name for who hears or copies it
     }
   });
 }

@@ -91,7 +91,7 @@ export function writeShares(toks, { weights, may }) {
     if (taken.some((other) => Math.abs(other.x - x) < 40 && Math.abs(other.y - box.top) < box.height)) continue;
     taken.push({ x, y: box.top });
     toks[i].share = make("span", "share", toks[i]);
-    toks[i].share.textContent = percent(weights[i]);
+    toks[i].share.textContent = ` ${percent(weights[i])}`;   // apart from the word for who hears or copies it
     toks[i].share.dir = "ltr";
     toks[i].share.setAttribute("aria-hidden", "true");
   }

@@ -49,6 +49,7 @@ export function accept(view, packet) {
   const { header: head } = packet, identity = JSON.stringify(head.stacks.map(({ tokens, kinds }) => [tokens, kinds]));
   Object.assign(view, { head, packet, theme: readTheme(view.root) });
   view.title.textContent = head.title;
+  view.field.setAttribute("aria-label", head.title || say("Whole model"));
   view.logits = new Float32Array(part(packet, "logits").slice().buffer);
   if (!view.pending || view.pending === head.echo) { view.pending = null; view.position = head.position; }
   if (identity !== view.identity) {

@@ -203,7 +203,7 @@ function touch(view, side, index, byHand) {
     w.button.setAttribute("aria-pressed", String(on));
     w.button.tabIndex = w.few || on ? 0 : -1;
     const label = weight === undefined ? w.whole : `${w.whole}, ${percent(weight)}`;
-    w.button.setAttribute("aria-label", on ? say("{word}, touched", { word: w.whole }) : label);
+    w.button.setAttribute("aria-label", on ? say("{word}, touched", { word: label }) : label);
   }
   if (sources.length && !sources.some((w) => w.button.tabIndex === 0)) sources[0].button.tabIndex = 0;
   if (!targets.some((w) => w.button.tabIndex === 0)) targets[0].button.tabIndex = 0;

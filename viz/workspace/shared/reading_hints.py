@@ -20,7 +20,7 @@ from viz.workspace.shared.toy_models import kind_of
 def hint(model: Model, box: str) -> str:
     """Return the hint on what the model reads; `box` is the one for a model of letters."""
     return (
-        _("Reads no language. {box}.", box=_(box))
+        _("Reads no language. {box}.", box=_(box).removesuffix("."))
         if kind_of(model.name)
         else input_hints.hint(model.name, _most(model))
     )
