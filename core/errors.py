@@ -59,10 +59,7 @@ class InputError(ValueError):
         return " ".join((self.wrong, self.rule, self.remedy))
 
     def _worded(self, part: int) -> str:
-        values = {
-            name: language(value) if isinstance(value, Marked) else value
-            for name, value in self.values.items()
-        }
+        values = {name: in_reader_language(value) for name, value in self.values.items()}
         return _shortened(language(self.messages[part], **values))
 
     def __reduce__(self) -> Any:
@@ -71,6 +68,36 @@ class InputError(ValueError):
 
 def _rebuild(kind: type[InputError], messages: tuple[str, str, str], values: dict[str, Any]) -> InputError:
     return kind(*messages, **values)
+
+
+class Reason(str):
+    """The English text of an error, which `in_reader_language` words for whoever reads it.
+
+    >>> reason_of(InputError("It has {n:,} letters.", "", "", n=4000)).strip(), reason_of(ValueError("no"))
+    ('It has 4,000 letters.', 'no')
+    """
+
+    error: InputError
+
+    def __new__(cls, error: InputError) -> Reason:
+        reason = super().__new__(cls, error)
+        reason.error = InputError(*error.messages, **error.values)  # without its traceback
+        return reason
+
+    def __reduce__(self) -> Any:
+        return Reason, (self.error,)
+
+
+def reason_of(error: Exception) -> str:
+    """Return the text of an error to be kept: a `Reason` where it has parts."""
+    return Reason(error) if isinstance(error, InputError) else str(error)
+
+
+def in_reader_language(value: Any) -> Any:
+    """Return a reason, or a marked message, in the reader's language; anything else as it is."""
+    if isinstance(value, Reason):
+        return value.error.text
+    return language(value) if isinstance(value, Marked) else value
 
 
 class UnknownKind(InputError):

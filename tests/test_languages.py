@@ -20,7 +20,7 @@ import pytest
 from starlette.requests import Request
 
 from core.abilities import ABILITIES
-from core.errors import InputError
+from core.errors import InputError, in_reader_language, reason_of
 from viz import languages
 from viz.classroom.light_pages import reader_language
 from viz.languages import LANGUAGES, extract, pseudo
@@ -352,6 +352,17 @@ def test_an_error_words_a_message_among_its_values() -> None:
         spanish = again.text
     assert str(again) == f"gpt-mini has no router. A router belongs to layers with experts; {lack} "
     assert spanish.split("; ")[1].strip() == "cada una de sus capas tiene una sola red feed-forward."
+
+
+def test_a_reason_that_was_kept_is_worded_where_it_is_read() -> None:
+    error = InputError("{name} has no layers.", "A model is a folder.", "Check the path.", name="gpt-mini")
+    reason = pickle.loads(pickle.dumps(reason_of(error)))
+    assert reason == str(error) == in_reader_language(reason)
+    with languages.using("es"):
+        assert (
+            in_reader_language(reason) == "gpt-mini no tiene capas. Un modelo es una carpeta. Revisa la ruta."
+        )
+        assert in_reader_language("gpt-mini") == "gpt-mini" and reason == str(error)
 
 
 def test_errors_of_the_core_that_pages_show_have_their_parts_in_the_catalogues() -> None:

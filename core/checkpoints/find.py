@@ -12,7 +12,7 @@ from core.checkpoints import manifest
 from core.checkpoints.files import printable
 from core.checkpoints.gguf_file import gguf_in
 from core.checkpoints.load import inspect, is_model, load_model, models_in
-from core.errors import InputError
+from core.errors import InputError, reason_of
 from core.model import Model
 
 VARIABLE, INSTALLED = "ATLAS_MODELS", "ATLAS_INSTALLED"
@@ -44,7 +44,7 @@ class ModelFolder:
             given = self.name, plan.spec.name, True, "", self.folder, plan.memory
             return Listing(*given, foreign=not self.shipped, does=plan.does)
         except InputError as error:
-            problem = str(error)
+            problem = reason_of(error)
         except (OSError, RuntimeError) as error:
             problem = f"{self.name} cannot be read ({type(error).__name__}). The server must be allowed to. Check its permissions."
         return Listing(self.name, "", False, problem, self.folder, foreign=not self.shipped)

@@ -11,9 +11,10 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
-from core.errors import InputError
+from core.errors import InputError, reason_of
+from core.wording import mark
 
 MOST_LETTERS = 100_000
 """Characters of one text: longer ones are refused before they are split into tokens."""
@@ -72,41 +73,43 @@ def _text_line(number: int, text: object) -> TextLine:
     """Return a text with the reason why it cannot be used, if there is one."""
     wrong = ""
     if not isinstance(text, str):
-        wrong = _reason(
-            f"The text is given as {type(text).__name__}.",
-            "A text is a string.",
-            "Give str(text), or leave it out.",
+        wrong = reason_of(
+            InputError(
+                "The text is given as {kind}.",
+                "A text is a string.",
+                "Give str(text), or leave it out.",
+                kind=type(text).__name__,
+            )
         )
         text = ""
     elif not text.strip():
-        wrong = _reason(
-            "The text is empty.",
-            "Each text needs at least one word.",
-            "Delete the line, or write a text there.",
+        wrong = reason_of(
+            InputError(
+                "The text is empty.",
+                "Each text needs at least one word.",
+                "Delete the line, or write a text there.",
+            )
         )
     elif len(text) > MOST_LETTERS:
-        wrong = _too_long(f"{len(text):,}")
+        wrong = _too_long(mark("The text has {n:,} characters."), len(text))
         text = text[:MOST_LETTERS]
     elif any("\udc80" <= letter <= "\udcff" for letter in text):
-        wrong = _reason(
-            "The text has bytes that its encoding does not have.",
-            "A file is read as UTF-8 unless encoding= names another.",
-            'Save it as UTF-8, or name its encoding: encoding="cp1252".',
+        wrong = reason_of(
+            InputError(
+                "The text has bytes that its encoding does not have.",
+                "A file is read as UTF-8 unless encoding= names another.",
+                'Save it as UTF-8, or name its encoding: encoding="cp1252".',
+            )
         )
         text = text.encode("utf-8", "replace").decode()
     return TextLine(number, text, wrong)
 
 
-def _too_long(letters: str) -> str:
-    return _reason(
-        f"The text has {letters} characters.",
-        f"A text has at most {MOST_LETTERS:,}.",
-        "Cut it into several texts.",
+def _too_long(wrong: str, n: int = 0) -> str:
+    error = InputError(
+        wrong, "A text has at most {most:,}.", "Cut it into several texts.", n=n, most=MOST_LETTERS
     )
-
-
-def _reason(wrong: str, rule: str, remedy: str) -> str:
-    return str(InputError(wrong, rule, remedy))
+    return reason_of(error)
 
 
 def read_upload(
@@ -275,22 +278,28 @@ def _cells(path: Path, file: TextIO, column: str | None, separator: str | None =
             return
         except csv.Error as error:
             # a field above the limit of the module, or a bare carriage return
-            yield TextLine(
-                line, "", _too_long("too many") if "limit" in str(error) else _broken_row(str(error))
-            )
+            if "limit" in str(error):
+                wrong = _too_long(mark("The text has too many characters."))
+            else:
+                wrong = _broken_row(mark("The row cannot be read: {error}."), error=str(error))
+            yield TextLine(line, "", wrong)
         else:
             if place < len(row):
                 yield _text_line(line, row[place])
             elif row:
-                yield TextLine(line, "", _broken_row(f"it has {len(row)} of {len(header)} columns"))
+                wrong = mark("The row cannot be read: it has {n} of {columns} columns.")
+                yield TextLine(line, "", _broken_row(wrong, n=len(row), columns=len(header)))
         line = rows.line_num + 1
 
 
-def _broken_row(problem: str) -> str:
-    rule = "A cell with a comma, a quote or a line end is in double quotes."
-    return _reason(
-        f"The row cannot be read: {problem}.", rule, "Mend the row, or save the table again as CSV."
+def _broken_row(wrong: str, **values: Any) -> str:
+    error = InputError(
+        wrong,
+        "A cell with a comma, a quote or a line end is in double quotes.",
+        "Mend the row, or save the table again as CSV.",
+        **values,
     )
+    return reason_of(error)
 
 
 def _column_index(path: Path, header: Sequence[str], column: str | None) -> int:

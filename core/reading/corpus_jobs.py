@@ -16,7 +16,7 @@ import core.serving.engine
 from core.analysis.heads.corpus import SHUFFLED, UNTRAINED, CorpusReading, are_pictures, evenly, shuffled
 from core.analysis.heads.corpus_file import ModelCorpus, Source
 from core.data.texts import Example
-from core.errors import InputError
+from core.errors import InputError, reason_of
 from core.model import Model
 from core.reading import bounds
 from core.reading.surveys import BREATH, COST
@@ -113,7 +113,7 @@ class CorpusJobs:
                 corpus = self._read(model, texts, visitor, job, beyond)
             end = CorpusProgress(corpus=corpus, beyond=beyond) if corpus else None
         except InputError as error:
-            end = CorpusProgress(corpus=earlier, problem=str(error))
+            end = CorpusProgress(corpus=earlier, problem=reason_of(error))
         except Exception as error:  # the page says so; everything else of the model works
             log.warning("The corpus of %s failed.", model.name, exc_info=True)
             end = CorpusProgress(corpus=earlier, problem=type(error).__name__)

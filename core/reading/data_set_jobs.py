@@ -16,7 +16,7 @@ from typing import Any
 
 import core.serving.engine
 from core.data.text_lines import TextLine
-from core.errors import InputError
+from core.errors import InputError, reason_of
 from core.model import Model
 from core.reading import bounds
 from core.reading.surveys import BREATH, COST
@@ -68,11 +68,11 @@ def _fitted(model: Model, line: TextLine, most: int) -> TextLine:
     try:
         part = bounds.slice_tokens(model, text[:LETTERS], 0, most)
     except InputError as error:
-        return replace(line, text=text[:LETTERS], error=str(error))
+        return replace(line, text=text[:LETTERS], error=reason_of(error))
     if not part or len(part.rstrip()) >= len(text):
         return replace(line, text=text[:LETTERS])
     if line.target and model.spec.has_source:
-        reason = str(
+        reason = reason_of(
             InputError(
                 "The text has more than {most} tokens.",
                 "A text with its translation is read whole.",
@@ -178,7 +178,7 @@ class DataSetJobs:
                 )
             end = DataSetProgress(results=results) if results else None
         except InputError as error:
-            end = DataSetProgress(problem=str(error))
+            end = DataSetProgress(problem=reason_of(error))
         except Exception as error:  # the page says so; everything else of the model works
             log.warning("The data set of %s failed.", reading.model.name, exc_info=True)
             end = DataSetProgress(problem=type(error).__name__)

@@ -29,7 +29,7 @@ from core.analysis.heads.head_survey import (
     with_readability,
 )
 from core.data.texts import Example
-from core.errors import InputError
+from core.errors import InputError, reason_of
 from core.model import Model
 from core.reading import bounds
 from core.serving.scheduler import Busy
@@ -160,7 +160,7 @@ class Surveys:
             heads, share = with_readability(heads, model, texts)
             progress = SurveyProgress(heads=heads, unread=share, texts=texts_hash, left_out=left_out)
         except InputError as error:
-            progress = SurveyProgress(problem=str(error), texts=texts_hash)
+            progress = SurveyProgress(problem=reason_of(error), texts=texts_hash)
         except Exception as error:  # as with our texts
             log.warning("The survey of %s failed.", model.name, exc_info=True)
             progress = SurveyProgress(problem=type(error).__name__, texts=texts_hash)
@@ -177,7 +177,7 @@ class Surveys:
                 heads, share = with_readability(heads, model, survey_texts(model))
             progress = SurveyProgress(heads=heads, saved=saved, unread=share, left_out=left_out)
         except InputError as error:
-            progress = SurveyProgress(problem=str(error))
+            progress = SurveyProgress(problem=reason_of(error))
         except Exception as error:  # the page says so; everything else of the model works
             log.warning("The survey of %s failed.", model.name, exc_info=True)
             progress = SurveyProgress(problem=type(error).__name__)

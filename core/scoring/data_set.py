@@ -21,7 +21,7 @@ from core.analysis.heads.head_survey import KEEP, score_run
 from core.analysis.heads.pattern_distance import jensen_shannon
 from core.analysis.task_outputs import activation_of, chances
 from core.data.text_lines import TextLine
-from core.errors import InputError
+from core.errors import InputError, reason_of
 from core.model import Model
 from core.run import Run
 from core.scoring.over_texts import TextBatches, text_losses
@@ -172,7 +172,7 @@ class DataSetReading:
             values["loss"] = float(losses.mean()) if losses is not None else NAN
         except InputError as error:
             losses = None
-            notes.append(str(error))
+            notes.append(reason_of(error))
         if run.model.is_classifier:
             shares = chances(run.model, run.scores[-1])
             values["predicted"] = run.model.class_names[int(shares.argmax())]

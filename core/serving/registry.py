@@ -11,7 +11,7 @@ from concurrent.futures import Future, wait
 from dataclasses import replace
 from typing import Any, Protocol
 
-from core.errors import InputError
+from core.errors import InputError, reason_of
 from core.jobs.listing import Listing
 from core.serving.scheduler import TURNS
 from core.wording import mark
@@ -268,5 +268,5 @@ class Registry:
 def _sentence(error: BaseException) -> str:
     """Return a sentence about the error for the page: our own errors are shown, others may hold paths and stay in the log."""
     if isinstance(error, InputError):
-        return str(error)
+        return reason_of(error)
     return f"Its files could not be read ({type(error).__name__}); the log of the server says more."

@@ -19,7 +19,7 @@ from core.analysis.heads import habits, patch_habits
 from core.analysis.heads.patch_habits import are_patches
 from core.analysis.one_line import OneLine
 from core.data.texts import Example
-from core.errors import InputError
+from core.errors import InputError, reason_of
 from core.model import Model
 from core.models import Kind
 from core.run import Attention, Run
@@ -219,7 +219,7 @@ class CorpusReading:
         try:
             runs = self.model.run_many([one.text for one in some], targets=targets, keep=KEEP)
         except InputError as error:
-            self.problem = self.problem or str(error)
+            self.problem = self.problem or reason_of(error)
             for number in batch if len(batch) > 1 else ():
                 self._read([number])
             return

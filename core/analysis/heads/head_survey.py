@@ -14,7 +14,7 @@ from core.analysis.heads.habits import HeadHabits, mean_scores, measures
 from core.analysis.heads.patch_habits import are_patches
 from core.data.readable import unknown_share
 from core.data.texts import Example, Links, Sentence, texts
-from core.errors import InputError
+from core.errors import InputError, reason_of
 from core.model import Model
 from core.models import Kind
 from core.run import Attention, Run
@@ -79,7 +79,7 @@ def scores_or_reason(read: Callable[[], TextScores]) -> TextScores | str:
     try:
         return read()
     except (InputError, ValueError) as error:
-        return str(error)
+        return reason_of(error)
 
 
 def average_results(results: Sequence[TextScores | str]) -> dict[str, HeadHabits]:

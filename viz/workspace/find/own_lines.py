@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.errors import in_reader_language
 from core.model import Model
 from core.reading import corpus_jobs
 from core.reading.corpus_jobs import LINES, TOKENS, CorpusProgress
@@ -32,10 +33,12 @@ def show_progress(model: Model) -> None:
             literal(
                 _(
                     "Your lines could not be read: {problem} The lines that were read before are shown.",
-                    problem=standing.problem,
+                    problem=in_reader_language(standing.problem),
                 )
                 if standing.corpus
-                else _("Your lines could not be read: {problem}", problem=standing.problem)
+                else _(
+                    "Your lines could not be read: {problem}", problem=in_reader_language(standing.problem)
+                )
             )
         )
 

@@ -15,7 +15,7 @@ import core.serving.engine
 from core.analysis.heads.habits import HABIT_NAMES
 from core.data.text_lines import TextLine
 from core.data.texts import texts
-from core.errors import InputError
+from core.errors import InputError, reason_of
 from core.model import Model
 from core.reading import data_set_jobs
 from core.reading.data_set_jobs import DataSetProgress
@@ -134,7 +134,7 @@ def results(
         with engine_client.many() as ask:
             return data_set_jobs.measured(reading, ask) or DataSetProgress()
     except InputError as error:
-        return DataSetProgress(problem=str(error))
+        return DataSetProgress(problem=reason_of(error))
 
 
 @dataclass(frozen=True)

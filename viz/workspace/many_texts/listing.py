@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from core.data.text_lines import TextLine
-from core.errors import InputError
+from core.errors import InputError, in_reader_language
 from core.model import Model
 from core.reading.data_set_jobs import TOKENS
 from core.scoring.data_set import DIVERGENCE, DataSetResults, scored_tokens
@@ -139,7 +139,7 @@ def show_text(view: TextView) -> None:
                 _("The first {n} tokens are read. Split the text to have all of it measured.", n=TOKENS)
             )
         if view.line_results is not None and view.line_results.notes[view.place]:
-            st.text(view.line_results.notes[view.place])
+            st.text(in_reader_language(view.line_results.notes[view.place]))
 
 
 def _tokens(view: TextView) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from core.data.text_lines import TextLine, read_upload
-from core.errors import InputError
+from core.errors import InputError, in_reader_language
 from core.model import Model
 from core.reading.data_set_jobs import TEXTS, TOKENS
 from viz.languages import _, mark
@@ -93,7 +93,7 @@ def _text_set(name: str, lines: Iterable[TextLine]) -> TextSet:
     usable = [line for line in rows if not line.error]
     if not usable:
         shown = _(name) if name == TYPED_NAME else name
-        reason = f" {rows[0].error}" if rows else ""
+        reason = f" {in_reader_language(rows[0].error)}" if rows else ""
         raise InputError(
             _("{name} has no text to read.", name=f"{shown[:1].upper()}{shown[1:]}") + reason,
             _("One text at least must be read."),

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.heads.habits import HABIT_NAMES
-from core.errors import InputError
+from core.errors import InputError, in_reader_language
 from core.model import Model
 from core.reading import data_set_jobs
 from core.reading.data_set_jobs import TOKENS, DataSetProgress
@@ -171,7 +171,9 @@ def _results(model: Model, other: Model | None, text_set: TextSet) -> DataSetRes
         return results
     if results.problem:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.text(_("These texts could not be measured: {problem}", problem=results.problem))
+            st.text(
+                _("These texts could not be measured: {problem}", problem=in_reader_language(results.problem))
+            )
             st.button(_("Try again"), on_click=data.forget, args=(model, other, text_set), type="tertiary")
     else:
         st.fragment(_running, run_every=BEAT)(model, other, text_set)

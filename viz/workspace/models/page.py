@@ -15,6 +15,7 @@ from core.checkpoints.manifest import Shipped, read_manifest, shipped_folder
 from core.checkpoints.record import Training, read_training
 from core.checkpoints.scores import MEASURES as KNOWN
 from core.checkpoints.scores import Measure, Score, read_scores
+from core.errors import in_reader_language
 from core.models import families
 from core.serving.engine import Listing
 from core.tools.card_sections import part_sentences
@@ -91,7 +92,7 @@ def page() -> None:
         if model.problem:
             notices.box(
                 _("{model} is not served.", model=model.name),
-                model.problem,
+                in_reader_language(model.problem),
                 _("The rest of the atlas works without it."),
             )
     fine = {model.name: model for model in found if not model.problem}

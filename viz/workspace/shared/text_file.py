@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.checkpoints.files import printable
 from core.data.text_lines import COLUMN, TextLine, read_upload, upload_columns
-from core.errors import InputError
+from core.errors import InputError, in_reader_language
 from viz.languages import _, mark
 from viz.number_text import megabytes
 from viz.shell import notices
@@ -115,7 +115,7 @@ def file_lines(key: str) -> list[str]:
                 "{n} cannot be read and are left out; the first is line {line}: {error}",
                 n=len(refused),
                 line=refused[0].line,
-                error=refused[0].error,
+                error=in_reader_language(refused[0].error),
             )
         )
     return [row.text for row in rows if not row.error]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.analysis.heads.habits import HABIT_NAMES, NOT_NAMED, HeadHabits
+from core.errors import in_reader_language
 from core.model import Model
 from core.reading.surveys import SurveyProgress
 from viz.charts.marks import PICKED
@@ -74,7 +75,7 @@ def _survey(name: str, model: Model, text: str, over: bool) -> None:
 def _standing(model: Model, standing: SurveyProgress, text: str) -> None:
     st.header(_("What its heads do"), anchor=False)
     if standing.problem:
-        st.text(_("The heads could not be measured: {problem}", problem=standing.problem))
+        st.text(_("The heads could not be measured: {problem}", problem=in_reader_language(standing.problem)))
     elif not standing.over:
         share = standing.done / max(standing.total, 1)
         st.progress(

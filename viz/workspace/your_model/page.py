@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.errors import InputError
+from core.errors import InputError, in_reader_language
 from core.jobs.listing import Listing
 from viz.languages import _
 from viz.shell import notices, selection, state
@@ -53,7 +53,9 @@ def page() -> None:
     for name, listing in here.items():
         if not listing.ok:
             notices.box(
-                _("{name} does not open.", name=name), listing.problem, _("The others are not touched by it.")
+                _("{name} does not open.", name=name),
+                in_reader_language(listing.problem),
+                _("The others are not touched by it."),
             )
     ways.show(first=not fine)
 
