@@ -207,7 +207,9 @@ def slider(
 ) -> Control:
     """Declare a number from `lo` to `hi`, set with a slider."""
     return Control(
-        lambda name, opening, p, names: controls.slider(_label(label, p), lo, hi, name, opening, step, help),
+        lambda name, opening, p, names: controls.slider(
+            _label(label, p), lo, hi, name, opening, step, help and _(help)
+        ),
         lambda opening: controls.number_rule(lo, hi, opening, step),
         width,
     )
@@ -224,7 +226,9 @@ def number(
 ) -> Control:
     """Declare a quantity that one types."""
     return Control(
-        lambda name, opening, p, names: controls.number(_label(label, p), lo, hi, name, opening, step, help),
+        lambda name, opening, p, names: controls.number(
+            _label(label, p), lo, hi, name, opening, step, help and _(help)
+        ),
         lambda opening: controls.number_rule(lo, hi, opening, step),
         width,
     )
@@ -244,7 +248,7 @@ def seed_input(most: int = 9999, *, first: int = 0, drops: Sequence[str] = (), *
 def toggle(label: ValueOrFunction, help: str | None = None, *, width: Width = 0) -> Control:
     """Declare a choice of yes or no."""
     return Control(
-        lambda name, opening, p, names: controls.toggle(_label(label, p), name, opening, help),
+        lambda name, opening, p, names: controls.toggle(_label(label, p), name, opening, help and _(help)),
         lambda opening: state.yes_or_no,
         width,
     )

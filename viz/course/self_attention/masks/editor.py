@@ -18,14 +18,13 @@ from viz.course.self_attention.masks.steps import tell
 from viz.course.shared import masks, masks_batch, masks_panels
 from viz.instruments import heatmap
 from viz.labels import distinct, percent
-from viz.languages import _
+from viz.languages import _, mark
 from viz.number_text import number, percent_or_power, tiny
 from viz.shell import present_layout
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
-NOTHING = (
-    " A row with nothing allowed leaks everything, whatever the number: "
-    "the same addition to all scores changes no weight."
+NOTHING = mark(
+    " A row with nothing allowed leaks everything, whatever the number: the same addition to all scores changes no weight."
 )
 
 
@@ -84,27 +83,37 @@ def sentence(data: Matrices, query: int, key: int) -> str:
     n, open_ = len(names), int(data.allowed[query].sum())
     blind = np.flatnonzero(~data.allowed.any(1)).tolist()
     if row.empty:
-        said = (
-            f"“{names[query]}” is masked everywhere: e^−∞ = 0 in all {n} cells, and 0 / 0 is not a number. "
-            "This model then uses zeros."
+        said = _(
+            "“{word}” is masked everywhere: e^−∞ = 0 in all {n} cells, and 0 / 0 is not a number. This model then uses zeros.",
+            word=names[query],
+            n=n,
         )
         blind.remove(query)
     else:
         top = int(data.pattern[query].argmax())
         shown = [top] if key == top or not data.allowed[query, key] else [top, key]
-        given = " and ".join(
-            f"{percent(data.pattern[query, j])} to {'itself' if j == query else f'“{names[j]}”'}"
+        given = _(" and ").join(
+            _("{share} to itself", share=percent(data.pattern[query, j]))
+            if j == query
+            else _("{share} to “{key}”", share=percent(data.pattern[query, j]), key=names[j])
             for j in shown
         )
-        said = f"“{names[query]}” may attend to {open_} of {n} words and gives {given}."
+        said = _(
+            "“{word}” may attend to {open} of {n} words and gives {given}.",
+            word=names[query],
+            open=open_,
+            n=n,
+            given=given,
+        )
         if open_ < n:
-            said += (
-                f" Without the mask, {percent(row.hidden)} would be on masked words; "
-                f"the others are {number(1 / (1 - row.hidden))} times as large now."
+            said += _(
+                " Without the mask, {hidden} would be on masked words; the others are {factor} times as large now.",
+                hidden=percent(row.hidden),
+                factor=number(1 / (1 - row.hidden)),
             )
     if blind:
         others = ", ".join(f"“{names[i]}”" for i in blind[:5]) + (", .." if len(blind) > 5 else "")
-        said += f" For {others} everything is masked: the weights are zeros, not NaN."
+        said += _(" For {words} everything is masked: the weights are zeros, not NaN.", words=others)
     return said
 
 
@@ -112,20 +121,30 @@ def _question(data: Matrices, query: int) -> None:
     """Ask where the weight of a word goes that is masked, with words of this run."""
     told = masks.mask_favourite(data.scores, data.allowed, query)
     if told is None:
-        st.text("No row of this mask allows two words: choose a wider mask to get a question.")
+        st.text(_("No row of this mask allows two words: choose a wider mask to get a question."))
         return
     names = masks_panels.labels(data.tokens)
     asks, key = names[told.query], names[told.key]
-    answers = ("It is lost", "To all others, in equal parts", "To all others, by the same factor")
+    answers = (_("It is lost"), _("To all others, in equal parts"), _("To all others, by the same factor"))
     exhibit_parts.predict(
         SLUG + "guess",
-        f"“{asks}” attends most to “{key}”. Mask that word. Where does its weight go?",
+        _(
+            "“{query}” attends most to “{key}”. Mask that word. Where does its weight go?",
+            query=asks,
+            key=key,
+        ),
         answers,
         answers[2],
-        f"“{asks}” gives {told.weight:.3f} to “{key}”. Masked, that term is no longer in the denominator: "
-        f"every other weight of the row is divided by 1 − {told.weight:.3f}, so it grows {told.factor:.3f} "
-        f"times; “{names[told.other]}” from {told.before:.3f} to {told.after:.3f}. Click the cell in the "
-        "mask to see it happen.",
+        _(
+            "“{query}” gives {weight:.3f} to “{key}”. Masked, that term is no longer in the denominator: every other weight of the row is divided by 1 − {weight:.3f}, so it grows {factor:.3f} times; “{other}” from {before:.3f} to {after:.3f}. Click the cell in the mask to see it happen.",
+            query=asks,
+            key=key,
+            weight=told.weight,
+            factor=told.factor,
+            other=names[told.other],
+            before=told.before,
+            after=told.after,
+        ),
     )
 
 
@@ -139,18 +158,18 @@ def _finite(params: Params, data: Matrices) -> None:
     curves = masks.leak_curve(data.scores, data.allowed, fills, p=p)
     left, right = st.columns(2, gap="large")
     with left:
-        limit, title = max(0.1, float(np.abs(change).max())), "Change of the weights against −∞"
+        limit, title = max(0.1, float(np.abs(change).max())), _("Change of the weights against −∞")
         options: dict[str, Any] = {"scale": "difference", "limit": limit, "numbers": True}
         heatmap(change, names, names, key=SLUG + "filled", title=title, **options)
     with right:
         by = {
-            f"{when} dividing by √{p}": curves[of]
-            for when, of in (("before", "inside"), ("after", "outside"))
+            _("before dividing by √{p}", p=p): curves["inside"],
+            _("after dividing by √{p}", p=p): curves["outside"],
         }
         figure = marks.lines(
             pd.DataFrame(by, -fills),
-            x="size of the negative number in place of −∞",
-            title="largest leak of a row",
+            x=_("size of the negative number in place of −∞"),
+            title=_("largest leak of a row"),
             form=".0%",
             ends=(-0.01, 1.02),
             scales=("log", "linear"),
@@ -158,15 +177,21 @@ def _finite(params: Params, data: Matrices) -> None:
             height=330,
         )
         page_parts.show(
-            figure, SLUG + "leak", "Largest leak of a row over the number in place of minus infinity."
+            figure, SLUG + "leak", _("Largest leak of a row over the number in place of minus infinity.")
         )
     row, most = found.worst
-    told = (
-        f"Largest leak: “{names[row]}” puts {percent_or_power(most, 2)} on masked words; with −∞ exactly 0."
+    told = _(
+        "Largest leak: “{word}” puts {share} on masked words; with −∞ exactly 0.",
+        word=names[row],
+        share=percent_or_power(most, 2),
     )
     if inside:
-        told += f" Added before the division, the number itself is divided by √{p} = {number(math.sqrt(p))}."
-    page_parts.summary(told + ("" if data.allowed.any(-1).all() else NOTHING))
+        told += _(
+            " Added before the division, the number itself is divided by √{p} = {root}.",
+            p=p,
+            root=number(math.sqrt(p)),
+        )
+    page_parts.summary(told + ("" if data.allowed.any(-1).all() else _(NOTHING)))
 
 
 def _row(data: Matrices, query: int, key: int) -> None:
@@ -184,11 +209,20 @@ def _row(data: Matrices, query: int, key: int) -> None:
     page_parts.equation(
         rf"\text{{the chosen cell: }} \frac{{e^{{{s} + {m}}}}}{{{total}}} = {result} \vphantom{{\Bigg|}}"
     )
-    st.text(f"The row of “{name}”, {data.path}, key by key (a click on another cell shows its row):")
+    st.text(
+        _(
+            "The row of “{word}”, {path}, key by key (a click on another cell shows its row):",
+            word=name,
+            path=data.path,
+        )
+    )
     st.table(_by_key(data, row), border="horizontal")
     gap = np.abs(np.array(row.weights) - data.pattern[query]).max()
     st.text(
-        f"The weights differ from the run's own tensor by at most {tiny(gap)} (it is float32, this is float64)."
+        _(
+            "The weights differ from the run's own tensor by at most {gap} (it is float32, this is float64).",
+            gap=tiny(gap),
+        )
     )
 
 

@@ -15,6 +15,7 @@ from viz.course.shared.maps import side_by_side
 from viz.instruments import strip
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent, visible
+from viz.languages import _
 from viz.number_text import fine_percent
 from viz.widgets import engine_client, exhibit_parts
 
@@ -31,12 +32,17 @@ def lines(params: Params, data: read.Head) -> Folds:
     n, weights, allowed = len(names), found.weights[layer, head], found.allowed[layer, head]
     known = exhibit_parts.predict(
         SLUG + "count",
-        f"“{text}” The model reads word by word; punctuation marks count as words, and for each of them there is one "
-        "line of weights. How many lines?",
+        _(
+            "“{text}” The model reads word by word; punctuation marks count as words, and for each of them there is one line of weights. How many lines?",
+            text=text,
+        ),
         tuple(str(m) for m in (n - 1, n, n + 1) if m > 0),
         str(n),
-        f"One for each of its {n} words and punctuation marks: the full stop is a token, too. "
-        f"{sum(name.isalnum() for name in names)} of them are words.",
+        _(
+            "One for each of its {n} words and punctuation marks: the full stop is a token, too. {words} of them are words.",
+            n=n,
+            words=sum(name.isalnum() for name in names),
+        ),
     )
     shown = slice(None) if known else slice(0, 1)
     if n <= MOST_LINES:
@@ -50,19 +56,35 @@ def lines(params: Params, data: read.Head) -> Folds:
         )
     else:
         st.text(
-            f"{n} lines are too many for one picture; up to {MOST_LINES} are drawn. The table below holds all."
+            _(
+                "{n} lines are too many for one picture; up to {most} are drawn. The table below holds all.",
+                n=n,
+                most=MOST_LINES,
+            )
         )
     if not known:
-        st.text("The first line has one word, so its weight is 1. Guess first, then the others are shown.")
+        st.text(_("The first line has one word, so its weight is 1. Guess first, then the others are shown."))
     elif n == 1:
-        st.text("There is one line with one weight, 1.")
+        st.text(_("There is one line with one weight, 1."))
     else:
         best = {i: int(weights[i, :i].argmax()) for i in range(1, n)}
         strong = sorted(sorted(best, key=lambda i: -weights[i, best[i]])[:3])
-        told = [f"“{names[i]}” to “{names[best[i]]}” {percent(weights[i, best[i]])}" for i in strong]
+        told = [
+            _(
+                "“{query}” to “{key}” {share}",
+                query=names[i],
+                key=names[best[i]],
+                share=percent(weights[i, best[i]]),
+            )
+            for i in strong
+        ]
         st.text(
-            f"{n} lines. The largest weights on earlier words in {head_name(layer, head)}: {'; '.join(told)}. Each line sums to "
-            "1."
+            _(
+                "{n} lines. The largest weights on earlier words in {head}: {weights}. Each line sums to 1.",
+                n=n,
+                head=head_name(layer, head),
+                weights="; ".join(told),
+            )
         )
     return Folds(
         lambda: pd.DataFrame(np.round(weights, 4), index=distinct(names), columns=distinct(names)),
@@ -86,15 +108,24 @@ def edges(params: Params, data: read.Head) -> Folds:
     left_over = np.exp(fill / np.sqrt(p))
     known = exhibit_parts.predict_share(
         SLUG + "leaks",
-        f"M = {INTEGER(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and "
-        "Ghodsi 2020 prints it. How much weight do the masked words get in the line with the largest leak?",
+        _(
+            "M = {m} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and Ghodsi 2020 prints it. How much weight do the masked words get in the line with the largest leak?",
+            m=INTEGER(fill),
+            p=p,
+        ),
         round(most, 2),
-        f"“{names[worst]}” gives {fine_percent(most)} to masked words: the number is divided by √{p} as well, so e^(M/√{p}) = "
-        f"{left_over:.3g} is left of each masked term. Look, like PyTorch, adds the mask after the division: "
-        f"then e^M = {np.exp(fill):.3g} is left, and the largest leak is {fine_percent(beside)}.",
+        _(
+            "“{word}” gives {share} to masked words: the number is divided by √{p} as well, so e^(M/√{p}) = {left:.3g} is left of each masked term. Look, like PyTorch, adds the mask after the division: then e^M = {after:.3g} is left, and the largest leak is {leak}.",
+            word=names[worst],
+            share=fine_percent(most),
+            p=p,
+            left=float(left_over),
+            after=float(np.exp(fill)),
+            leak=fine_percent(beside),
+        ),
     )
     weights = loose.weights if known else np.zeros_like(loose.weights)
-    title = f"M = {INTEGER(fill)}" if known else "Guess first"
+    title = f"M = {INTEGER(fill)}" if known else _("Guess first")
     closed = np.where(may, np.nan_to_num(exact.weights), 0.0)
     shown = {
         f"{SLUG}edge.loose.{known}": (weights, {"title": title, "numbers": known}),
@@ -104,7 +135,7 @@ def edges(params: Params, data: read.Head) -> Folds:
     st.text(
         _leaks(names, may, loose, exact, fill, beside)
         if known
-        else f"With −∞ every masked weight is exactly 0. {_empty(names, may, exact)}"
+        else f"{_('With −∞ every masked weight is exactly 0.')} {_empty(names, may, exact)}"
     )
     nothing = f"may[{blind(len(names))}] = False\n" if kind == "nothing" else ""
     return Folds(
@@ -140,16 +171,20 @@ def _leaks(
 ) -> str:
     """Return a sentence on the largest leak, and on a row with nothing allowed."""
     row, most = loose.worst
-    said = (
-        f"With M = {INTEGER(fill)} “{names[row]}” puts {fine_percent(most)} on masked words; "
-        f"added after the division {fine_percent(leak_after)}; with −∞ exactly 0. "
+    said = _(
+        "With M = {m} “{word}” puts {share} on masked words; added after the division {after}; with −∞ exactly 0. ",
+        m=INTEGER(fill),
+        word=names[row],
+        share=fine_percent(most),
+        after=fine_percent(leak_after),
     )
     nothing = np.flatnonzero(~may.any(1))
     if len(nothing):
         at = int(nothing[0])
-        said += (
-            f"“{names[at]}” is masked everywhere: the same number added to every score changes no weight, "
-            f"so it leaks {fine_percent(float(loose.leaks[at]))} whatever M is. "
+        said += _(
+            "“{word}” is masked everywhere: the same number added to every score changes no weight, so it leaks {share} whatever M is. ",
+            word=names[at],
+            share=fine_percent(float(loose.leaks[at])),
         )
     return said + _empty(names, may, exact)
 
@@ -160,4 +195,8 @@ def _empty(names: list[str], may: np.ndarray, exact: masks.Filled) -> str:
     if not len(nothing):
         return ""
     n_nan, name = int(np.isnan(exact.weights[nothing]).sum()), names[int(nothing[0])]
-    return f"Softmax of nothing is 0 / 0: NaN in all {n_nan} cells of “{name}”. Here such a line is set to zeros."
+    return _(
+        "Softmax of nothing is 0 / 0: NaN in all {n} cells of “{word}”. Here such a line is set to zeros.",
+        n=n_nan,
+        word=name,
+    )

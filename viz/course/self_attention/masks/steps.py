@@ -14,7 +14,7 @@ from viz.course.self_attention.masks.params import SEES, SLUG, Params
 from viz.course.shared.maps import side_by_side
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
-from viz.languages import _, mark
+from viz.languages import _, mark, ngettext
 from viz.number_text import number, or_exactly_zero, tiny, two_digits, without_percent_sign
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
@@ -135,22 +135,31 @@ def prefix(params: Params, data: read.Head) -> Folds:
     form, n = maths.prefix_form(found.scores, found.values), len(found.words)
     picture = st.container()
     # there are as many lines as words
-    shown = controls.slider("Lines", 1, n, SLUG + "lines", min(3, n)) if n > 1 else 1
+    shown = controls.slider(_("Lines"), 1, n, SLUG + "lines", min(3, n)) if n > 1 else 1
     weights, y = form.weights[shown - 1], form.outputs[shown - 1]
     with picture:
         height = min(330, 60 + 34 * n) if exhibit_parts.presenting() else None
         page_parts.show(
             charts.sums(form.weights, found.words, shown, height=height),
             SLUG + "prefix.picture",
-            f"The first {shown} sums: each word weighs the words up to itself.",
+            _("The first {n} sums: each word weighs the words up to itself.", n=shown),
         )
         terms = " + ".join(
-            f"{weight:.2f} “{word}”" for weight, word in zip(weights[:shown], found.words, strict=False)
+            _("{weight:.2f} “{word}”", weight=float(weight), word=word)
+            for weight, word in zip(weights[:shown], found.words, strict=False)
         )
         page_parts.summary(
-            f"y{str(shown).translate(charts.LOW)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, "
-            f"{weights.sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; without a mask there would "
-            f"be {n * n}."
+            ngettext(
+                "{y} = {terms}: {n} term, {total:.3f} together. All {lines} lines have {all} terms; without a mask there would be {square}.",
+                "{y} = {terms}: {n} terms, {total:.3f} together. All {lines} lines have {all} terms; without a mask there would be {square}.",
+                shown,
+                y=f"y{str(shown).translate(charts.LOW)}",
+                terms=terms,
+                total=float(weights.sum()),
+                lines=n,
+                all=n * (n + 1) // 2,
+                square=n * n,
+            )
         )
     first = [*(number(float(x)) for x in y[:3]), *["…"] * (len(y) > 3)]
     values = {"y_i": first, "alpha_ij": number(float(weights[0]), 4)}
@@ -172,25 +181,36 @@ def mask(params: Params, data: read.Head) -> Folds:
     one = maths.prefix_form(found.scores, found.values)
     other = maths.mask_form(found.scores, found.values, may)
     moved = int((found.changes > 0).sum())
-    answers = (f"all {n}", "only the last", "none") if n > 1 else ("the only one", "none")
-    told = (
-        "Every line sums over the last word too."
-        if without
-        else "The last word is a term of the last line only."
-    )
+    answers = (_("all {n}", n=n), _("only the last"), _("none")) if n > 1 else (_("the only one"), _("none"))
+    values = {"word": words[-1], "n": n, "moved": moved}
     known = exhibit_parts.predict(
         SLUG + "moved",
-        f"{'Without' if without else 'With'} the mask: the last word, “{words[-1]}”, is replaced by another one. "
-        f"Which of the {n} outputs y change?",
+        _(
+            "Without the mask: the last word, “{word}”, is replaced by another one. Which of the {n} outputs y change?",
+            **values,
+        )
+        if without
+        else _(
+            "With the mask: the last word, “{word}”, is replaced by another one. Which of the {n} outputs y change?",
+            **values,
+        ),
         answers,
         answers[0] if moved == n else answers[1] if moved == 1 else answers[-1],
-        f"Measured: {moved} of {n} change, the others by exactly 0. {told}",
+        _(
+            "Measured: {moved} of {n} change, the others by exactly 0. Every line sums over the last word too.",
+            **values,
+        )
+        if without
+        else _(
+            "Measured: {moved} of {n} change, the others by exactly 0. The last word is a term of the last line only.",
+            **values,
+        ),
     )
     of_scores = {"scale": "score", "limit": float(np.abs(found.scores).max()) or 1.0, "numbers": True}
-    of_mask = {"allowed": may, "title": "Mask M", "unit": "looks, M = 0", "shut": "M = −∞"}
+    of_mask = {"allowed": may, "title": _("Mask M"), "unit": "looks, M = 0", "shut": "M = −∞"}
     of_pattern = {"allowed": may, "title": "softmax(S + M)", "numbers": True}
     shown = {
-        SLUG + "form.scores": (found.scores, of_scores | {"title": "Scores S"}),
+        SLUG + "form.scores": (found.scores, of_scores | {"title": _("Scores S")}),
         SLUG + "form.mask": (may.astype(float), of_mask),
         SLUG + "form.pattern": (other.weights, of_pattern),
     }
@@ -200,9 +220,13 @@ def mask(params: Params, data: read.Head) -> Folds:
     weights, outputs = maths.gaps(one, other)
     own = max_difference(other.weights, found.pattern)
     st.text(
-        f"Compared with the sums line by line, the weights differ by {_largest_gap(weights.max())}, the outputs y by "
-        f"{_largest_gap(outputs.max())}; the model's own weights (32 bits) by {tiny(own)}."
-        + (f" With another last word {moved} of the {n} outputs change." if known else "")
+        _(
+            "Compared with the sums line by line, the weights differ by {weights}, the outputs y by {outputs}; the model's own weights (32 bits) by {own}.",
+            weights=_largest_gap(weights.max()),
+            outputs=_largest_gap(outputs.max()),
+            own=tiny(own),
+        )
+        + (_(" With another last word {moved} of the {n} outputs change.", **values) if known else "")
     )
     return Folds(
         lambda: table(other.weights, words),
@@ -215,7 +239,7 @@ def mask(params: Params, data: read.Head) -> Folds:
 
 
 def _largest_gap(gap: float) -> str:
-    return or_exactly_zero(gap, f"at most {two_digits(gap)}")
+    return or_exactly_zero(gap, _("at most {gap}", gap=two_digits(gap)))
 
 
 def tell(text: str, head: read.Head, changed: str = "") -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from viz.course.self_attention.self_attention import link
 from viz.course.shared import self_attention
+from viz.languages import _, mark
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, segmented, sentence, slider, toggle, url_only
@@ -22,12 +23,12 @@ def _draw_control(name: str, opening: int, _params: Params, names: Callable[[str
     """Draw the seed, and a button that undoes weights set by hand."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         controls.seed_input(name, opening, LOTS, drops=(names("set"),))
-        _back("As drawn", names("set"), f"{SLUG}undo", ":material/undo:")
+        _back(_("As drawn"), names("set"), f"{SLUG}undo", ":material/undo:")
 
 
 def _printed_weights_button(_name: str, _opening: str, _params: Params, names: Callable[[str], str]) -> None:
     """Draw a button that restores the weights that the slides print."""
-    _back("The printed weights", names("scores"), f"{SLUG}given")
+    _back(_("The printed weights"), names("scores"), f"{SLUG}given")
 
 
 def _back(label: str, name: str, key: str, icon: str | None = None) -> None:
@@ -55,11 +56,15 @@ class Params(Knobs):
         False,
         toggle(
             "$W_K := W_Q$, a kernel",
-            help="Then any two words give each other the same score, and S is symmetric, like a kernel matrix.",
+            help=mark(
+                "Then any two words give each other the same score, and S is symmetric, like a kernel matrix."
+            ),
             width=1,
         ),
     )
-    printed: bool = knob(False, toggle("As printed in Eq. (16)", help="V A, without transposing A.", width=1))
+    printed: bool = knob(
+        False, toggle("As printed in Eq. (16)", help=mark("V A, without transposing A."), width=1)
+    )
     example: str = knob(
         "student",
         segmented(

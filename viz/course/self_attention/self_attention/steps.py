@@ -10,12 +10,12 @@ from viz.course.self_attention.self_attention.folds import ALL, MIX, ONE, QUESTI
 from viz.course.self_attention.self_attention.grids import products
 from viz.course.self_attention.self_attention.params import SLUG, Data, Params, at_of
 from viz.labels import distinct, percent
-from viz.languages import _, ngettext
+from viz.languages import _, mark, ngettext
 from viz.number_text import in_brackets, number, trimmed
 from viz.shell import present_layout
 from viz.widgets import exhibit_parts, page_parts
 
-TIE = "two or more alike"
+TIE = mark("two or more alike")
 
 
 # ------------------------------------------------------------------ questions
@@ -59,17 +59,23 @@ def _ask_largest_product(data: Data, params: Params) -> bool:
     if not may.any():
         return True
     best = np.flatnonzero(may & (dots >= dots[may].max() - 1e-9))
-    answer = names[best[0]] if len(best) == 1 else TIE
+    answer = names[best[0]] if len(best) == 1 else _(TIE)
     return exhibit_parts.predict(
         SLUG + "which",
-        f"The query of “{names[at]}” is {in_brackets(data.attention.q[at], 4, short=True)}. Multiply it with each key: which product is the largest?",
-        (*(name for name, allowed in zip(names, may, strict=True) if allowed), TIE),
+        _(
+            "The query of “{word}” is {query}. Multiply it with each key: which product is the largest?",
+            word=names[at],
+            query=in_brackets(data.attention.q[at], 4, short=True),
+        ),
+        (*(name for name, allowed in zip(names, may, strict=True) if allowed), _(TIE)),
         answer,
-        ". ".join(
-            f"“{names[j]}”: {products(data.attention.q[at], data.attention.k[j])} = {trimmed(dots[j])}"
-            for j in best
-        )
-        + ". No other product is larger.",
+        _(
+            "{products}. No other product is larger.",
+            products=". ".join(
+                f"{_('“{answer}”', answer=names[j])}: {products(data.attention.q[at], data.attention.k[j])} = {trimmed(dots[j])}"
+                for j in best
+            ),
+        ),
     )
 
 
@@ -80,10 +86,17 @@ def _what_reaches(data: Data, params: Params) -> bool:
     total, own = ("1" if text == "1.00" else text for text in (number(column.sum()), number(column[at])))
     return exhibit_parts.predict(
         SLUG + "reaches",
-        f"As printed, V A, the weights of “{names[at]}” are its column of A. What is the sum of this column?",
+        _(
+            "As printed, V A, the weights of “{word}” are its column of A. What is the sum of this column?",
+            word=names[at],
+        ),
         (*sorted({"1", total, own}), str(len(names)) if len(names) > 1 else "0"),
         total,
-        f"{' + '.join(number(share) for share in column)} = {total}. Softmax makes the rows sum to 1, but not the columns.",
+        _(
+            "{shares} = {total}. Softmax makes the rows sum to 1, but not the columns.",
+            shares=" + ".join(number(share) for share in column),
+            total=total,
+        ),
     )
 
 
@@ -113,15 +126,37 @@ def numbers(step: int, data: Data, params: Params, revealed: bool) -> str:
             )
         )
     if step == ONE:
-        return f"“{names[at]}”, {in_brackets(found.x[at], 4, short=True)}, has the query {in_brackets(found.q[at], 4, short=True)}, the key {in_brackets(found.k[at], 4, short=True)} and the value {in_brackets(found.v[at], 4, short=True)}. Touch a weight to change it."
+        x, q, k, v = (in_brackets(getattr(found, name)[at], 4, short=True) for name in "xqkv")
+        return _(
+            "“{word}”, {x}, has the query {q}, the key {k} and the value {v}. Touch a weight to change it.",
+            word=names[at],
+            x=x,
+            q=q,
+            k=k,
+            v=v,
+        )
     if step == ALL:
-        same = "need not be equal" if p != r else "happen to be equal"
-        return f"p = {p} for Q and K, r = {r} for V: they {same}. {2 * d * p + d * r} weights serve {n} words, or a thousand."
+        sizes = {"p": p, "r": r, "weights": 2 * d * p + d * r, "words": n}
+        return (
+            _(
+                "p = {p} for Q and K, r = {r} for V: they need not be equal. {weights} weights serve {words} words, or a thousand.",
+                **sizes,
+            )
+            if p != r
+            else _(
+                "p = {p} for Q and K, r = {r} for V: they happen to be equal. {weights} weights serve {words} words, or a thousand.",
+                **sizes,
+            )
+        )
     if step == SCORES:
         return (
             _scored(data, names, at)
             if revealed
-            else f"{n} keys of {p} numbers each. Scores and weights appear after your answer."
+            else _(
+                "{n} keys of {p} numbers each. Scores and weights appear after your answer.",
+                n=n,
+                p=p,
+            )
         )
     if step == MIX:
         return _made(data, params, names, at, revealed)
@@ -131,34 +166,49 @@ def numbers(step: int, data: Data, params: Params, revealed: bool) -> str:
 def _scored(data: Data, names: list[str], marked: int) -> str:
     found = data.attention
     if not found.allowed[marked].any():
-        return f"“{names[marked]}” is the only word and may not attend to itself: there is no key left, so all its weights are 0."
+        return _(
+            "“{word}” is the only word and may not attend to itself: there is no key left, so all its weights are 0.",
+            word=names[marked],
+        )
     best = int(found.weights[marked].argmax())
-    mirror = (
-        f" S is symmetric, like a kernel: with W_K = W_Q two scores on opposite sides of the diagonal differ by {trimmed(data.kernel.asymmetry)}."
-        if not data.kernel.asymmetry
-        else ""
+    told = _(
+        "“{word}” scores “{key}” highest, {product} / √{p} = {score}, and gives it {share} of its attention; its row sums to {total}.",
+        word=names[marked],
+        key=names[best],
+        product=trimmed(found.dots[marked, best]),
+        p=found.q.shape[1],
+        score=number(found.scores[marked, best]),
+        share=percent(found.weights[marked, best]),
+        total=number(found.weights[marked].sum()),
     )
-    return (
-        f"“{names[marked]}” scores “{names[best]}” highest, {trimmed(found.dots[marked, best])} / √{found.q.shape[1]} = {number(found.scores[marked, best])}, and gives it "
-        f"{percent(found.weights[marked, best])} of its attention; its row sums to {number(found.weights[marked].sum())}.{mirror}"
+    if data.kernel.asymmetry:
+        return told
+    return told + _(
+        " S is symmetric, like a kernel: with W_K = W_Q two scores on opposite sides of the diagonal differ by {difference}.",
+        difference=trimmed(data.kernel.asymmetry),
     )
 
 
 def _made(data: Data, params: Params, names: list[str], marked: int, revealed: bool) -> str:
     found = data.attention
     if params.printed and not revealed:
-        return "As printed, the values are weighted with columns of A. What does a column add up to?"
+        return _("As printed, the values are weighted with columns of A. What does a column add up to?")
     if params.printed:
         sums = ", ".join(number(total) for total in data.printed.sums)
-        return f"As printed, V A: the weights of each word sum to {sums} instead of 1, and the result is off by up to {number(data.printed.gap)}."
-    return (
-        f"“{names[marked]}” becomes {in_brackets(found.z[marked])}: "
-        + " + ".join(
-            f"{number(a)} of “{name}”"
+        return _(
+            "As printed, V A: the weights of each word sum to {sums} instead of 1, and the result is off by up to {gap}.",
+            sums=sums,
+            gap=number(data.printed.gap),
+        )
+    return _(
+        "“{word}” becomes {mix}: {terms}.",
+        word=names[marked],
+        mix=in_brackets(found.z[marked]),
+        terms=" + ".join(
+            _("{weight} of “{word}”", weight=number(a), word=name)
             for a, name in zip(found.weights[marked], names, strict=True)
             if a >= 0.005
-        )
-        + "."
+        ),
     )
 
 
@@ -167,4 +217,10 @@ def formula(data: Data, params: Params) -> str:
     example, mixed = data.example, data.mixed
     pairs = list(zip(mixed.weights, example.words, strict=True))[: len(example.others) + (params.own)]
     total = " + ".join(f"{trimmed(a, 3)} v({word})" for a, word in pairs)
-    return f"v({example.word}) = {total} = {in_brackets(mixed.mix)}. The weights sum to {number(mixed.weights.sum())}."
+    return _(
+        "v({word}) = {terms} = {mix}. The weights sum to {total}.",
+        word=example.word,
+        terms=total,
+        mix=in_brackets(mixed.mix),
+        total=number(mixed.weights.sum()),
+    )
