@@ -135,7 +135,7 @@ def test_two_heads_pinned_in_look_stand_side_by_side(visitor, app_url):
         visitor.wait_for_selector("[data-cell][data-scale]")
         settle(visitor)
         visitor.get_by_role("button", name="Pin", exact=True).click()
-        settle(visitor)
+        visitor.wait_for_url("**pins=**", timeout=20000)
         pinned = "&pins=" + visitor.url.split("pins=")[1].split("&")[0]
     visitor.get_by_role("link", name="Pinned: 2, compare them").click()
     drawn(visitor, 2)
