@@ -1,6 +1,6 @@
 // Bars of the tokens that could come next. Rows are buttons where another token may be asked for.
 
-import { css, cut, keepDrawn, make, readTheme } from "../kit/common.js";
+import { css, cut, inPercent, keepDrawn, make, readTheme } from "../kit/common.js";
 import { tellPython } from "../kit/page/linked.js";
 import { saveMenu } from "../kit/save/save.js";
 import { group, keepFocus, rove, shell } from "../kit/shell.js";
@@ -15,7 +15,7 @@ export function build(root) {
   view.axis = make("div", "axis", root);
   make("span", "name", view.axis);
   view.scale = make("span", "scale", view.axis);
-  for (const words of ["0", "50%", "100%"]) make("span", "", view.scale, words);
+  for (const words of ["0", inPercent(50), inPercent(100)]) make("span", "", view.scale, words);
   make("span", "number", view.axis);
   buildWay(view, root);
   view.hint = make("p", "hint quiet", root);

@@ -19,7 +19,7 @@ const isBroken = (ranked) => ranked.some(({ weight }) => !Number.isFinite(weight
 function got(say, key, ranked) {
   const [top] = ranked;
   if (say.torn && isBroken(ranked)) return [say.torn, { key }];
-  if (!top || Number.isNaN(top.weight)) return [say.unseen, { key, word: { word: "\u2013" }, percent: "0%" }];
+  if (!top || Number.isNaN(top.weight)) return [say.unseen, { key, word: { word: "\u2013" }, percent: percent(0) }];
   return [top.weight < CLEAR ? say.unseen : say.key, { key, word: top, percent: percent(top.weight) }];
 }
 

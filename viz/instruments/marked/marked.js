@@ -1,6 +1,6 @@
 // A text whose words carry bars, labels and colours; a stretch of it can be marked by touching its first word and its last.
 
-import { keepDrawn, make, percent, readTheme, swatch, visible } from "../kit/common.js";
+import { inPercent, keepDrawn, make, percent, readTheme, swatch, visible } from "../kit/common.js";
 import { saveMenu } from "../kit/save/save.js";
 import { group, keepFocus, shell, status } from "../kit/shell.js";
 import { say } from "../kit/words.js";
@@ -79,7 +79,7 @@ function column(view, box, side, values, hue, i, told) {
   bar.style.background = view.colours[hue];
   number.textContent = share >= Math.max(0.005, 0.03 * view.head.most) ? percent(share) : "";
   if (side === "up") place.append(bar); else place.prepend(bar);
-  told.push(`${view.head.names[hue]} ${(100 * share).toFixed(1)}%`);
+  told.push(`${view.head.names[hue]} ${inPercent((100 * share).toFixed(1))}`);
 }
 
 /** A touch begins a stretch; a touch on another word ends it. */
