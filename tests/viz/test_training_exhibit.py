@@ -178,16 +178,16 @@ def test_greedy_is_not_always_best():
     before, after = page(6, *FOLDS), page(6, guess=("best", "b"))
     assert (
         "0.36" not in json.dumps(chart(before))
-        and {row["step"] for row in drawn_rows(before, "way")} == {0, 1}
+        and {row["x"] for row in drawn_rows(before, mark="line")} == {0, 1}
         and "0.36" not in said_and_set(before)
     )
     assert "Right" in said(after) and states(said(after), "0.5 × 0.4 = 0.20", "0.4 × 0.9 = 0.36")
     first, _ = greedy.by_model(model(), "a cat")
     test = page(6, where="model", sentence="a cat")
     assert not test.exception and f"{first.total:.4f}" in said(test)
-    assert [row["P"] for row in drawn_rows(test, mark="line") if row["way"] == "greedy"][1:] == pytest.approx(
-        first.products
-    )
+    ways = drawn_rows(test, mark="line")
+    greedy_way = [row["y"] for row in ways if row["line"].startswith("greedy")]
+    assert greedy_way[1:] == pytest.approx(first.products)
 
 
 @pytest.mark.slow
@@ -223,7 +223,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(monkeypatch):
 
 @pytest.mark.slow
 def test_the_two_rows_and_their_arrows():
-    figure = teacher_forcing.rows(["De", "nada", "END"], ["START", "De", None], chosen=1)
+    figure = teacher_forcing.rows(["De", "nada", "END"], ["START", "De", None], selected=1)
     tiles, lines = drawn_rows(figure, mark="rect"), drawn_rows(figure, mark="rule")
     assert [row["token"] for row in tiles] == ["De", "nada", "END", "START", "De", "?"]
     assert [row["token"] for row in tiles if row["edge"] == theme.CATEGORICAL[1]] == ["nada", "De"]
@@ -268,13 +268,13 @@ def test_the_passes_as_tiles(n):
 @pytest.mark.slow
 def test_names_at_the_ends_of_two_ways():
     ways = (("greedy", ["a", "c", "END"], [0.5, 0.2, 0.1]), ("best", ["a", "d", "END"], [0.5, 0.18, 0.15]))
-    texts = [
-        row["text"]
-        for row in all_rows(learned_task.products(ways, [[0.1, 0.05, 0.01]], parts=1), mark="text")
-    ]
-    assert {*texts} == {"a", "c", "d", "greedy", "0.10", "best", "0.15"} and texts.count("a") == 1
-    covered = learned_task.products(ways, [[0.1, 0.05, 0.01]], told=False, parts=1)
-    assert all(row["step"] <= 1 for row in all_rows(covered))
+    figure = learned_task.products(ways, [[0.1, 0.05, 0.01]], parts=1)
+    ends = [row["text"] for row in drawn_rows(figure, "text", mark="text")]
+    labels = [row["label"] for row in drawn_rows(figure, "label", mark="text") if row.get("label")]
+    assert ends == [["greedy 0.10"], ["best 0.15"]] and labels == ["a", "c", "d"]
+    covered = learned_task.products(ways, [[0.1, 0.05, 0.01]], covered=True, parts=1)
+    assert {row["x"] for row in drawn_rows(covered, mark="line")} == {0, 1}
+    assert not any(row.get("label") for row in all_rows(covered))
 
 
 def test_no_markup_and_a_thumbnail():
