@@ -107,7 +107,7 @@ def folder_files(names: Sequence[str], packer: Callable[[str], bytes] | None = N
     )
     engine = f'"use strict";\n{join_modules(follow(PAGE / "serve.js"), site.VIZ)}'
     version = hashlib.blake2b(b"".join(files.values()), digest_size=8).hexdigest()
-    told = {"models": models, "version": version, "licences": site.licences(page)}
+    told: dict[str, Any] = {"models": models, "version": version, "licences": site.licences(page)}
     if current() is not ENGLISH:
         words = [one.packed_words(current().code) for one in INSTRUMENTS]
         told["languages"] = {identity(packed): zlib.decompress(packed).decode() for packed in words}
