@@ -34,7 +34,7 @@ BARE = {
     "viz/course": 2673,
     "viz/export": 9,
     "viz/instruments": 6,
-    "viz/sources.py": 3,
+    "viz/sources.py": 2,
     "viz/theme.py": 3,
     "viz/widgets": 1,
     "viz/workspace": 98,

@@ -97,7 +97,7 @@ class Cite:
 
     def place(self) -> str:
         """Write document, section and item in one line."""
-        return ", ".join(part for part in (self.source.short, self.section, self.item) if part)
+        return ", ".join(part for part in (self.source.label, self.section, self.item) if part)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,10 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from viz.languages import _, mark
+
+OTHERS = mark(" and others")
+
 
 @dataclass(frozen=True)
 class Source:
@@ -18,6 +22,15 @@ class Source:
     title: str
     where: str
     teaching: bool = False
+
+    @property
+    def label(self) -> str:
+        """Return its short name in the reader's language.
+
+        >>> SOURCES["vaswani2017"].label
+        'Vaswani and others, 2017'
+        """
+        return _(self.short).replace(OTHERS, _(OTHERS))
 
     def bibtex(self, key: str) -> str:
         """Write the entry of a BibTeX file under `key`.
@@ -68,7 +81,7 @@ def bibtex_entry(key: str, title: str, **fields: object) -> str:
 
 
 def _paper(authors: str, year: int, title: str, where: str) -> Source:
-    return Source(f"{authors.replace(' et al.', ' and others')}, {year}", authors, year, title, where)
+    return Source(f"{authors.replace(' et al.', OTHERS)}, {year}", authors, year, title, where)
 
 
 _LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

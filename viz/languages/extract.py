@@ -94,9 +94,10 @@ TABLES_OF_DATA = (
     "viz/course/shared/prompts.toml",
     "viz/course/homework/questions.toml",
     "viz/course/errata/errata.toml",
+    "viz/sources.toml",
     *EQUATIONS,
 )
-"""Data with words that pages show: equations, homework, errata, and others in their lines title, says and head."""
+"""Data with words that pages show: equations, homework, errata, short names of sources, and others in their lines title, says and head."""
 SCORES = "assets/models/*/scores.json"
 """Scores of models, whose splits, parts and baselines are shown."""
 GLOSSARY = "core/glossary/names.toml"
@@ -321,6 +322,8 @@ def data_messages(source: str) -> list[str]:
     """
     if "models" in (found := tomllib.loads(source)):
         return [model["attribution"] for model in found["models"].values()]
+    if "teaching" in found:
+        return [row[0] for row in found["teaching"].values()]
     if "signs" not in found:
         if errata := [entry for entry in found.values() if isinstance(entry, dict) and "right" in entry]:
             return [entry[name] for entry in errata for name in ("title", "says", "right", "note")]

@@ -117,7 +117,7 @@ def _words() -> dict[str, str]:
 def place(equation: Equation) -> str:
     """Return the places of an equation in the sources, each with the name of its document."""
     return "; ".join(
-        ", ".join(part for part in (SOURCES[document].short, item or section) if part)
+        ", ".join(part for part in (SOURCES[document].label, item or section) if part)
         for document, section, item in equation.where
     )
 

@@ -252,4 +252,4 @@ def source_names(cite: tuple[str, str, str]) -> tuple[str, str]:
         ('Ghojogh and Ghodsi, survey 2020, Eq. (10)', 'Ghojogh and Ghodsi, survey 2020, 2.4.2, Eq. (10)')
     """
     place = Cite(*cite)
-    return ", ".join((place.source.short, place.item or place.section)), place.place()
+    return ", ".join((place.source.label, place.item or place.section)), place.place()

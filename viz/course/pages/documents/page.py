@@ -66,7 +66,7 @@ def page() -> None:
     page_parts.title(PAGE, lesson_only=True)
     groups = compute()
     teaching = {_key(rows): (source, rows) for source, rows in groups if source.teaching}
-    names = {key: source.short for key, (source, _rows) in teaching.items()} | {PAPERS: _("Papers")}
+    names = {key: source.label for key, (source, _rows) in teaching.items()} | {PAPERS: _("Papers")}
     which = controls.pills(
         _("Source"),
         names,

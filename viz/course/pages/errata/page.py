@@ -89,7 +89,7 @@ def _filters() -> Params:
             [ANY, *(key for key in SOURCES if key in cited)],
             f"{SLUG}document",
             ANY,
-            lambda key: _("All sources") if key == ANY else f"{SOURCES[key].short} ({cited[key]})",
+            lambda key: _("All sources") if key == ANY else f"{SOURCES[key].label} ({cited[key]})",
         )
     with right:
         exhibit = controls.select(

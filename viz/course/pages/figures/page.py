@@ -100,7 +100,7 @@ def _drawing(figure: PaperFigure, width: int | Literal["stretch"]) -> None:
             "{title}, as in {number} of {source}. {result}",
             title=figure.title,
             number=figure.number,
-            source=figure.source.short,
+            source=figure.source.label,
             result=figure.result,
         ),
     )
