@@ -44,7 +44,7 @@ function list() {
     return line;
   }));
   at("list").children[current].scrollIntoView({ block: "nearest" });
-  at("progress").textContent = current < stops.length ? say("Stop {n} of {all}", { n: current + 1, all: stops.length }) : say("{n} stops", { n: stops.length });
+  at("progress").textContent = current < stops.length ? say("Stop {n} of {all}", { n: current + 1, all: stops.length }) : stops.length === 1 ? say("1 stop") : say("{n} stops", { n: stops.length });
 }
 
 /** Draw the questions and pictures of a stop as far as it is answered. */
