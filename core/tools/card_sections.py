@@ -165,7 +165,9 @@ def training_section(training: Training) -> str:
 def picture(folder: Path) -> str | None:
     """Return the curve of the training as SVG; None where there is no log to draw."""
     training = read_training(folder)
-    lines = {} if training is None else {words: training.curve(name) for name, words in NAMES.items()}
+    lines: dict[str, list[tuple[float, float]]] = {}
+    if training is not None:
+        lines = {words: training.curve(name) for name, words in NAMES.items()}
     lines = {words: points for words, points in lines.items() if points}
     return card_curve.draw_svg(lines, f"Training of {folder.name}") if lines else None
 

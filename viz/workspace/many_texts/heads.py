@@ -59,7 +59,7 @@ def show(view: TextView) -> None:
     with right:
         values = key.values(view.results)
         known = values[np.isfinite(values)]
-        st.markdown(f"#### {_('{head} on each text', head=head_name(key.layer, key.head))}")
+        st.markdown(f"## {_('{head} on each text', head=head_name(key.layer, key.head))}")
         text = _(
             "{measure}: mean {mean}",
             measure=_(HABIT_NAMES[key.measure]),

@@ -122,7 +122,7 @@ def show_text(view: TextView) -> None:
     title = _("Text {n}", n=line.line) + group if view.is_in_set else _("The text in the box")
     with st.container(border=True, key="many_texts.text"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown(f"#### {title}", width="content")
+            st.markdown(f"## {title}", width="content")
             links.page_link(
                 "look",
                 _("Open in Look"),
