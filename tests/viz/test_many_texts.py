@@ -54,7 +54,7 @@ def test_texts_are_sorted_by_loss_and_the_one_in_the_box_is_beside_them():
     assert frame["text"].tolist() == [TEXTS[place] for place in np.argsort(losses)[::-1]]
     assert frame["loss"].tolist() == pytest.approx(sorted(losses, reverse=True), abs=6e-4)
     words = said(test)
-    assert f"on average {number(float(np.mean(losses)), 3)}" in words and "#### Text 2" in words
+    assert f"on average {number(float(np.mean(losses)), 3)}" in words and "## Text 2" in words
     assert states(words, f"**{number(losses[1], 3)}** nats per token")
     below = sum(loss < losses[1] for loss in losses)
     assert states(words, f"{below} of the 3 texts")
