@@ -118,7 +118,8 @@ def test_a_trained_model_opens_for_the_one_who_trained_it(trained):
         assert engine.entry(name, "Ana").ok and engine.open(name, "Ana")
         run = engine.run(RunRequest(name, TASKS["reverse"].example), session="Ana")
         assert run.model.name == name and run.attention("causal").weights.shape[:2] == (2, 2)
-        assert engine.run(RunRequest(f"{name} at step 0", TASKS["reverse"].example)).model.name == name
+        last = f"{name} at step 0"
+        assert engine.run(RunRequest(last, TASKS["reverse"].example)).model.name == last
         with pytest.raises(InputError, match="no weights of step 7"):
             engine.entry(f"{name} at step 7")
         assert name not in [listing.name for listing in engine.models()]

@@ -304,7 +304,9 @@ def lines(
         dashes = alt.Scale(
             domain=columns, range=[[6, 4] if name in dashed else [1, 0] for name in table.columns]
         )
-        line = line.encode(strokeDash=alt.StrokeDash("line:N", scale=dashes, legend=None))
+        for dot in rows:
+            dot["dash"] = dot["line"]  # of a field of its own, as the legends of one field become one
+        line = line.encode(strokeDash=alt.StrokeDash("dash:N", scale=dashes, legend=None))
     empty = table.columns[table.isna().all()]
     if legend and (dashed or (0 < len(empty) < len(columns))):
         forms = [
@@ -456,7 +458,7 @@ def _scale(
 ) -> tuple[alt.Scale, dict[str, Any]]:
     """Return a scale for the values, from 0 or with equal factors equally far apart, and the ticks of its axis; without values and ends it has no labels."""
     if kind == "linear" or not values:
-        scale = vega.exact_scale(*ends) if ends else alt.Scale(zero=True)
+        scale = alt.Scale(zero=True) if values and not ends else vega.exact_scale(*(ends or (0, 1)))
         every = ends is not None and ends[0] <= 0 and ends[1] >= 1 and str(form).endswith("%")
         ticks = {"values": SHARES} if every else {}
         return scale, {"format": form} | ticks if ends or values else {"labels": False}
