@@ -232,9 +232,13 @@ def test_the_whole_heap_is_walked_when_it_is_quiet_and_in_a_class_that_works_aft
         works._scriptrunner = None
         assert not walks(housekeeping.OFTEN + 1)  # one was a moment ago
         assert walks(housekeeping.SELDOM + 1)
-        house.keeper._departed = True
+        house.keeper._departed = housekeeping.MANY - 1
         house.keeper._ran -= housekeeping.QUIET
         assert walks(housekeeping.OFTEN + 1)
+        house.keeper._departed = housekeeping.MANY - 1
+        assert not walks(1.0)
+        house.keeper._departed = housekeeping.MANY
+        assert walks(1.0)
 
     in_a_house(test, monkeypatch)
 

@@ -27,6 +27,8 @@ REST = 5.0
 """Seconds from one collection to the next, at least."""
 OFTEN, SELDOM = 60.0, 300.0
 """Seconds from one walk through the whole heap to the next, when somebody has left and it is quiet, and else."""
+MANY = 50
+"""Visitors who have left since the last walk that make one due at once: each leaves half a megabyte that only a walk finds."""
 QUIET = 1.0
 """Seconds in which no look found a run under way: in a class that works there are none, and the walk, half a second for which all wait, can wait."""
 NEVER = 2**31 - 1
@@ -57,17 +59,17 @@ class Sessions:
         """Return whether the page of any session is being computed."""
         return any(session._scriptrunner is not None for session in self.present())
 
-    def close_expired(self) -> bool:
-        """Close the sessions that are over; return whether there were any."""
+    def close_expired(self) -> int:
+        """Close the sessions that are over; return their number."""
         if self.problem:
-            return False
+            return 0
         self._expire()
         present = {session.id: session for session in self.present()}
         expired = [session for name, session in self._by_id.items() if name not in present]
         self._by_id = present
         for session in expired:
             session.shutdown()
-        return bool(expired)
+        return len(expired)
 
 
 def release_memory() -> None:
@@ -85,12 +87,12 @@ class Upkeep:
 
     What a collection leaves is frozen: the next one walks only what is new, some milliseconds. The whole heap, all models and
     modules and everybody's sessions, is walked once when `settle()` says that all is loaded, in the first quiet second a minute
-    after somebody left, at once when the last one has gone, and every few minutes in any case. So nothing of any visitor is left for long.
+    after somebody left, at once when the last one has gone or `MANY` have, and every few minutes in any case. So nothing of any visitor is left for long.
     """
 
     def __init__(self) -> None:
         self.sessions = Sessions()
-        self._departed = self._settled = False
+        self._departed, self._settled = 0, False
         self._last = self._walked = self._ran = self._released = float("-inf")
         gc.set_threshold(*gc.get_threshold()[:2], NEVER)
 
@@ -109,7 +111,7 @@ class Upkeep:
 
     def look(self) -> None:
         """Close the sessions of visitors who have gone; collect garbage if it is due and no page is being computed."""
-        self._departed |= self.sessions.close_expired()
+        self._departed += self.sessions.close_expired()
         if UPLOADS and not self.sessions.problem:
             UPLOADS.forget_absent({session.id for session in self.sessions.present()})
         now, most, running = time.monotonic(), limits.memory_limit(), self.sessions.running()
@@ -125,7 +127,7 @@ class Upkeep:
             return
         if whole or tight:
             gc.unfreeze()
-            self._departed, self._walked = False, now
+            self._departed, self._walked = 0, now
         gc.collect()
         gc.freeze()
         if tight:
@@ -134,6 +136,6 @@ class Upkeep:
 
     def _patience(self, now: float) -> float:
         """Return the seconds from one walk through the whole heap to the next."""
-        if self._departed and not self.sessions.present():
+        if self._departed >= MANY or (self._departed and not self.sessions.present()):
             return 0.0
         return OFTEN if self._departed and now - self._ran > QUIET else SELDOM
