@@ -152,16 +152,16 @@ def test_stacked_bars_have_their_sum_at_the_end() -> None:
 def test_charts_write_numbers_as_the_language_does() -> None:
     values, look = pd.Series({"parameters": 12345.5}), page_parts._Look()
 
-    def drawn() -> tuple[Any, Any, str, Any]:
+    def numbers_of_charts() -> tuple[Any, Any, str, Any]:
         bars, weights = marks.bars(values), thumbnail(np.eye(2), ["a", "b"], ["a", "b"])
         vega, plotly = page_parts._tree(bars, look), page_parts._tree(weights, look).to_dict()
         share = plotly["data"][0]["hovertemplate"].partition("{text}: ")[2].partition("<")[0]
         label = bars.to_dict()["data"]["values"][0]["label"]
         return vega["config"].get("locale"), plotly["layout"].get("separators"), label, share
 
-    english = drawn()
+    english = numbers_of_charts()
     with languages.using("es"):
-        locale, *spanish = drawn()
+        locale, *spanish = numbers_of_charts()
     assert locale["number"] == {
         "decimal": ".",
         "thousands": "\u202f",
@@ -170,4 +170,4 @@ def test_charts_write_numbers_as_the_language_does() -> None:
         "currency": ["$", ""],
     }
     assert spanish == [".\u202f", "12\u202f345.5", "%{customdata:.0f}\u202f%"]
-    assert english == (None, None, "12,345.5", "%{z:.0%}") == drawn()
+    assert english == (None, None, "12,345.5", "%{z:.0%}") == numbers_of_charts()
