@@ -211,7 +211,7 @@ def _numbers(view: TextView) -> str:
         )
         lines.append(f":gray[:small[{higher}]]")
     if np.isfinite(results.loss[place]) and not results.predicted[place]:
-        lines.append(f":gray[:small[{_('The darker a token, the larger its loss.')}]]")
+        lines.append(f":gray[:small[{_('The stronger the colour of a token, the larger its loss.')}]]")
     return "  \n".join(lines)
 
 
