@@ -22,6 +22,26 @@ class Marked(str):
     """A message, marked for the catalogues; as a value of another message it is worded with it."""
 
 
+class Phrase(str):
+    """A part of a sentence, in English, with values of its own; as a value of a message it is worded with it.
+
+    >>> problem = Phrase("it has {n:,} steps", n=4000)
+    >>> str(InputError("{file} is refused: {problem}.", "", "", file="a.json", problem=problem)).strip()
+    'a.json is refused: it has 4,000 steps.'
+    """
+
+    message: str
+    values: dict[str, Any]
+
+    def __new__(cls, message: str, **values: Any) -> Phrase:
+        phrase = super().__new__(cls, in_english(message, **values))
+        phrase.message, phrase.values = message, values
+        return phrase
+
+    def __getnewargs_ex__(self) -> Any:
+        return (self.message,), self.values
+
+
 class InputError(ValueError):
     """Something that was given cannot be used. The text has three parts; of one that is too long the middle is left out.
 
@@ -59,8 +79,11 @@ class InputError(ValueError):
         return " ".join((self.wrong, self.rule, self.remedy))
 
     def _worded(self, part: int) -> str:
-        values = {name: in_reader_language(value) for name, value in self.values.items()}
-        return _shortened(language(self.messages[part], **values))
+        return _shortened(_in_reader_words(self.messages[part], self.values))
+
+    def with_values(self, change: Callable[[str], str]) -> InputError:
+        """Return the same error with its texts among the values, and those of its phrases, changed: names that the reader knows instead of ours."""
+        return type(self)(*self.messages, **_changed(self.values, change))
 
     def __reduce__(self) -> Any:
         return _rebuild, (type(self), self.messages, self.values)
@@ -94,10 +117,26 @@ def reason_of(error: Exception) -> str:
 
 
 def in_reader_language(value: Any) -> Any:
-    """Return a reason, or a marked message, in the reader's language; anything else as it is."""
+    """Return a reason, a phrase or a marked message in the reader's language; anything else as it is."""
     if isinstance(value, Reason):
         return value.error.text
+    if isinstance(value, Phrase):
+        return _in_reader_words(value.message, value.values)
     return language(value) if isinstance(value, Marked) else value
+
+
+def _in_reader_words(message: str, values: dict[str, Any]) -> str:
+    return language(message, **{name: in_reader_language(value) for name, value in values.items()})
+
+
+def _changed(values: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    changed = dict(values)
+    for name, value in values.items():
+        if isinstance(value, Phrase):
+            changed[name] = Phrase(value.message, **_changed(value.values, change))
+        elif isinstance(value, str) and not isinstance(value, Marked | Reason):
+            changed[name] = change(value)
+    return changed
 
 
 class UnknownKind(InputError):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import gettext
+import json
 import pickle
 import re
 import string
@@ -20,7 +21,10 @@ import pytest
 from starlette.requests import Request
 
 from core.abilities import ABILITIES
+from core.checkpoints.safety.config_schema import Fields, build_config
+from core.checkpoints.tokenizer import FILE, try_in_child
 from core.errors import InputError, in_reader_language, reason_of
+from core.models.gpt import GPTConfig
 from viz import languages
 from viz.classroom.light_pages import reader_language
 from viz.languages import LANGUAGES, extract, pseudo
@@ -43,7 +47,7 @@ BARE = {
 WORD = re.compile(r"[“„‘\"'(*]*[^\W\d_]+(?:['’-][^\W\d_]+)*[”“’\"'),.;:?!*…]*")
 CODE = re.compile(r"[<{;=\\]|\w_\w|::|^\W*$")
 SENTENCE = re.compile(r"[A-Z][a-z]+ [a-z]+ [a-z]+")
-THROUGH = {"_", "ngettext", "mark", "Page", "ScriptWords", "Sentences"}
+THROUGH = {"_", "ngettext", "mark", "Phrase", "Page", "ScriptWords", "Sentences"}
 """Calls whose strings the catalogues have."""
 QUIET = {
     "PageError",
@@ -363,6 +367,28 @@ def test_a_reason_that_was_kept_is_worded_where_it_is_read() -> None:
             in_reader_language(reason) == "gpt-mini no tiene capas. Un modelo es una carpeta. Revisa la ruta."
         )
         assert in_reader_language("gpt-mini") == "gpt-mini" and reason == str(error)
+
+
+def test_a_phrase_is_worded_with_its_error_and_keeps_the_names_of_the_file() -> None:
+    with pytest.raises(InputError) as refused:
+        build_config(GPTConfig, vars(GPTConfig.tiny()) | {"n_heads": 5})
+    error = Fields({"n_head": 5}).in_their_words(refused.value, {"n_heads": ("n_head",)})
+    again = pickle.loads(pickle.dumps(error))
+    width = GPTConfig.tiny().d_model
+    assert again.wrong == f"config.json: d_model={width} is not divisible by n_head=5."
+    with languages.using("es"):
+        assert again.wrong == f"config.json: d_model={width} no es divisible por n_head=5."
+        assert str(again).startswith("config.json: d_model")
+
+
+def test_what_the_child_says_of_a_tokenizer_is_in_the_readers_language(tmp_path: Path) -> None:
+    file = tmp_path / FILE
+    file.write_text(json.dumps({"model": {"type": "BPE", "vocab": {"a": 0}}, "added_tokens": [{}]}))
+    with pytest.raises(InputError) as refused:
+        try_in_child([file], FILE)
+    assert refused.value.wrong == "tokenizer.json is refused: it adds a token without a name."
+    with languages.using("es"):
+        assert refused.value.wrong == "tokenizer.json se rechaza: añade un token sin nombre."
 
 
 def test_errors_of_the_core_that_pages_show_have_their_parts_in_the_catalogues() -> None:

@@ -12,6 +12,7 @@ from core.checkpoints.find import Listing, listing, model_folders
 from core.checkpoints.load import load_model
 from core.errors import InputError
 from core.model import Model
+from core.wording import mark
 
 __all__ = ["Listing", "listing", "open_model", "steps_of"]
 
@@ -41,15 +42,17 @@ def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None)
         there = is_file = False
     if is_file:
         raise InputError(
-            f"'{printable(path.name)}' is a file.",
+            "'{name}' is a file.",
             "A model is opened by the folder that holds its files.",
             "Open the folder that it is in.",
+            name=printable(path.name),
         )
     if not there and len(path.parts) > 1:
         raise InputError(
-            f"There is no folder '{printable(path.name)}' at that path.",
+            "There is no folder '{name}' at that path.",
             "A model is a folder that holds its files.",
             "Check the path.",
+            name=printable(path.name),
         )
     if not there:
         raise _unknown(str(name_or_path))
@@ -65,10 +68,14 @@ def steps_of(name: str) -> tuple[int, ...]:
 def _unknown(name: str) -> InputError:
     known = [entry.name for entry in listing() if entry.ok]
     near = get_close_matches(name, known, n=1)
-    remedy = "Choose one of them, or give the path of a model folder; in a script a model of the Hub is opened as hf:owner/name, like hf:openai-community/gpt2."
-    remedy = f"Did you mean {near[0]}?" if near else remedy
+    remedy = mark(
+        "Choose one of them, or give the path of a model folder; in a script a model of the Hub is opened as hf:owner/name, like hf:openai-community/gpt2."
+    )
     return InputError(
-        f"There is no model '{printable(name)}'.",
-        f"Models that can be opened: {', '.join(known) or 'none'}.",
-        remedy,
+        "There is no model '{name}'.",
+        "Models that can be opened: {names}.",
+        mark("Did you mean {near}?") if near else remedy,
+        name=printable(name),
+        names=", ".join(known) or mark("none"),
+        near=near[0] if near else "",
     )

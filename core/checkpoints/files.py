@@ -142,6 +142,12 @@ def printable(text: str, limit: int = 80) -> str:
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"
 
 
+def short(phrase: str, limit: int) -> str:
+    """Return part of a sentence as it is where it is printable and short, so that it can be worded; else what `printable` makes of it."""
+    plain = printable(str(phrase), limit)
+    return phrase if plain == phrase else plain
+
+
 @dataclass(frozen=True)
 class FileStates:
     """Files that a model reads while it runs, with their states when it was opened.

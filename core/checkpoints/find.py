@@ -46,7 +46,15 @@ class ModelFolder:
         except InputError as error:
             problem = reason_of(error)
         except (OSError, RuntimeError) as error:
-            problem = f"{self.name} cannot be read ({type(error).__name__}). The server must be allowed to. Check its permissions."
+            problem = reason_of(
+                InputError(
+                    "{file} cannot be read ({kind}).",
+                    "The server must be allowed to.",
+                    "Check its permissions.",
+                    file=self.name,
+                    kind=type(error).__name__,
+                )
+            )
         return Listing(self.name, "", False, problem, self.folder, foreign=not self.shipped)
 
 

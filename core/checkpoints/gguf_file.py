@@ -23,16 +23,19 @@ from torch import Tensor
 
 from core.checkpoints.files import find_file, printable
 from core.checkpoints.foreign import MORE_ENDS, plan_foreign
+from core.checkpoints.safety.config_schema import CONFIG
 from core.checkpoints.safety.gguf_header import REMEDY, GGUFHeader, Stored, bad, read_gguf_header
-from core.checkpoints.safety.load_plan import Plan
+from core.checkpoints.safety.load_plan import TOGETHER, Plan
 from core.checkpoints.safety.safetensors_header import Entry
 from core.checkpoints.tokenizer import FILE, TokenizerLoader
 from core.checkpoints.weights import Weights
-from core.errors import InputError
+from core.errors import InputError, Phrase
+from core.wording import mark
 
 SUFFIX, GGML = ".gguf", "tokenizer.ggml"
 MOST_LETTERS = 2**22
 """Letters of all pieces together: the work of finding their merges grows with them."""
+TOO_LONG = mark("its pieces have {n:,} letters together, of which at most {most:,} are read")
 KINDS = ("llama", "qwen2", "qwen3")
 SIZES = {
     "embedding_length": "hidden_size",
@@ -142,14 +145,19 @@ class Dequantised(Weights):
         n_bytes = prod(stored.shape) // block * size
         place = self.begin + stored.begin
         if prod(stored.shape) % block or place + n_bytes > file.stat().st_size:
-            raise bad(file, f"the bytes of '{printable(name)}' do not fit its shape, or are cut off")
+            raise bad(
+                file, "the bytes of '{name}' do not fit its shape, or are cut off", name=printable(name)
+            )
         raw = np.memmap(file, dtype=np.uint8, mode="r", offset=place, shape=(n_bytes,))
         try:
             numbers = gguf.quants.dequantize(np.asarray(raw), kind)
         except NotImplementedError:
-            wrong = f"'{printable(name)}' is stored as {kind.name}."
             raise InputError(
-                wrong, "The gguf library does not dequantise it.", "Use a file in Q4, Q8 or F16."
+                "'{name}' is stored as {dtype}.",
+                "The gguf library does not dequantise it.",
+                "Use a file in Q4, Q8 or F16.",
+                name=printable(name),
+                dtype=kind.name,
             ) from None
         tensor = torch.from_numpy(np.array(numbers, dtype=np.float32).reshape(stored.shape))
         if name in self.turned:  # llama.cpp turns neighbouring features; Hugging Face the halves of a head
@@ -172,8 +180,14 @@ def plan_gguf(file: Path) -> tuple[Plan, Weights]:
     header = read_gguf_header(file)
     kind = header.facts.get("general.architecture")
     if kind not in KINDS:
-        wrong = f"{file.name} holds a model of the kind {printable(repr(kind), 40)}."
-        raise InputError(wrong, f"Kinds read from GGUF: {', '.join(KINDS)}.", "Open one of these.")
+        raise InputError(
+            "{file} holds a model of the kind {kind}.",
+            "Kinds read from GGUF: {kinds}.",
+            "Open one of these.",
+            file=file.name,
+            kind=printable(repr(kind), 40),
+            kinds=", ".join(KINDS),
+        )
     _check_facts(file, header.facts, kind)
     values, names = _values(header, kind), _names(header)
     heads = {"self_attn.q_proj": "num_attention_heads", "self_attn.k_proj": "num_key_value_heads"}
@@ -187,15 +201,23 @@ def plan_gguf(file: Path) -> tuple[Plan, Weights]:
     weights = Dequantised(entries, tensors=names, begin=header.begin, turned=turned)
     for name, n_heads in turned.items():
         if names[name].shape[0] % (2 * n_heads):
-            raise bad(file, f"'{printable(name)}' has {names[name].shape[0]:,} rows for {n_heads} heads")
+            n_rows = names[name].shape[0]
+            wrong = mark("'{name}' has {n:,} rows for {heads} heads")
+            raise bad(file, wrong, name=printable(name), n=n_rows, heads=n_heads)
     try:
         return plan_foreign(values, weights)
     except InputError as error:
         known_names = {theirs: f"{kind}.{ours}" for ours, theirs in SIZES.items()}
-        wrong = re.sub(r"\w+", lambda match: known_names.get(match[0], match[0]), error.wrong)
-        rule = error.rule.replace("Config and weights", "The facts and the tensors of a file")
-        remedy = error.remedy if error.messages[2].startswith("Open") else REMEDY
-        raise InputError(wrong.replace("config.json", file.name), rule, remedy) from None
+        wrong, rule, remedy = error.messages
+        rule = mark("The facts and the tensors of a file must belong together.") if rule == TOGETHER else rule
+        remedy = remedy if remedy.startswith("Open") else REMEDY
+        again = InputError(wrong, rule, remedy, **error.values)
+
+        def in_their_words(text: str) -> str:
+            words = re.sub(r"\w+", lambda match: known_names.get(match[0], match[0]), text)
+            return words.replace(CONFIG, file.name)
+
+        raise again.with_values(in_their_words) from None
 
 
 @contextmanager
@@ -209,7 +231,9 @@ def gguf_tokenizer_loader(file: Path, plan: Plan) -> Iterator[TokenizerLoader]:
     whole = _pieces(file, facts) if facts.get(f"{GGML}.model") == PIECES else _bytes(file, facts)
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / FILE).write_text(json.dumps(whole), encoding="utf-8")
-        with TokenizerLoader(Path(place), plan, f"The tokenizer of {printable(file.name)}") as loader:
+        with TokenizerLoader(
+            Path(place), plan, Phrase("The tokenizer of {file}", file=printable(file.name))
+        ) as loader:
             yield loader
 
 
@@ -218,9 +242,17 @@ def _bytes(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
     kind, cut = facts.get(f"{GGML}.model"), cut_of(facts)
     words, merges = facts.get(f"{GGML}.tokens"), facts.get(f"{GGML}.merges")
     if kind != "gpt2" or cut not in CUTS:
-        wrong = f"The tokenizer of {file.name} is of the kind {printable(repr(kind), 20)}, and cuts a text as {printable(repr(cut), 30)} does."
-        known = f"Read here: SentencePiece ({PIECES}), and byte-level BPE (gpt2) that is cut as {', '.join(CUTS)}."
-        raise InputError(wrong, known, f"Put the {FILE} of the model into the folder of the file.")
+        raise InputError(
+            "The tokenizer of {file} is of the kind {kind}, and cuts a text as {cut} does.",
+            "Read here: SentencePiece ({pieces}), and byte-level BPE (gpt2) that is cut as {cuts}.",
+            "Put the {tokenizer} of the model into the folder of the file.",
+            file=file.name,
+            kind=printable(repr(kind), 20),
+            cut=printable(repr(cut), 30),
+            pieces=PIECES,
+            cuts=", ".join(CUTS),
+            tokenizer=FILE,
+        )
     if not isinstance(words, list) or not isinstance(merges, list):
         raise bad(file, "it has no list of words, or none of merges")
     own = not any(step["type"] == "Split" for step in CUTS[cut])
@@ -261,7 +293,7 @@ def _pieces(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
     if not all(isinstance(word, str) for word in words) or not all(map(_finite, scores)):
         raise bad(file, "its pieces are no texts, or their scores no numbers")
     if (n := sum(map(len, words))) > MOST_LETTERS:
-        raise bad(file, f"its pieces have {n:,} letters together, of which at most {MOST_LETTERS:,} are read")
+        raise bad(file, TOO_LONG, n=n, most=MOST_LETTERS)
     prefix = facts.get(f"{GGML}.add_space_prefix", True)
     unknown = facts.get(f"{GGML}.unknown_token_id", 0)
     known = type(unknown) is int and 0 <= unknown < len(words)
@@ -375,9 +407,12 @@ def _check_facts(file: Path, facts: Mapping[str, Any], kind: str) -> None:
         alike = HARMLESS.get(fact)
         if alike is None or (alike and value not in alike):
             raise InputError(
-                f"{file.name} says {printable(name)} = {printable(repr(value), 40)}.",
+                "{file} says {name} = {value}.",
                 "A fact that may change the arithmetic and is not computed here is refused, never passed over.",
                 "Open a file of this model without it, or its folder in Hugging Face format.",
+                file=file.name,
+                name=printable(name),
+                value=printable(repr(value), 40),
             )
     width = facts.get(f"{kind}.attention.key_length")
     heads, wide = (facts.get(f"{kind}.{name}") for name in ("attention.head_count", "embedding_length"))
@@ -387,9 +422,13 @@ def _check_facts(file: Path, facts: Mapping[str, Any], kind: str) -> None:
         value = facts.get(f"{kind}.{fact}", width)
         if value != width:
             raise InputError(
-                f"{file.name} says {kind}.{fact} = {printable(repr(value), 40)}, and a head has {width}.",
+                "{file} says {name} = {value}, and a head has {width}.",
                 "All features of a head are turned here, and its values are as wide as its keys.",
                 "Open a model whose heads are so.",
+                file=file.name,
+                name=f"{kind}.{fact}",
+                value=printable(repr(value), 40),
+                width=width,
             )
 
 
@@ -432,9 +471,13 @@ def _numbers(file: Path, name: str, stored: Stored) -> Any:
     """Return the library's number format of a tensor. Raises InputError for a kind that it does not know."""
     kinds = _library().GGMLQuantizationType
     if stored.kind not in [kind.value for kind in kinds]:
-        wrong = f"'{printable(name)}' in {file.name} is stored in a format with the number {stored.kind:,}."
         raise InputError(
-            wrong, "The gguf library has no type of that number.", "Use a file in Q4, Q8 or F16."
+            "'{name}' in {file} is stored in a format with the number {n:,}.",
+            "The gguf library has no type of that number.",
+            "Use a file in Q4, Q8 or F16.",
+            name=printable(name),
+            file=file.name,
+            n=stored.kind,
         )
     return kinds(stored.kind)
 
@@ -444,8 +487,9 @@ def _library() -> Any:
         import gguf
         import gguf.quants
     except ImportError:
-        wrong = "The gguf library is not installed."
         raise InputError(
-            wrong, "That library decodes the numbers of such a file.", "pip install gguf"
+            "The gguf library is not installed.",
+            "That library decodes the numbers of such a file.",
+            "pip install gguf",
         ) from None
     return gguf

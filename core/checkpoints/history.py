@@ -15,11 +15,13 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core.checkpoints.files import find_file, need
+from core.checkpoints.safety.config_schema import joined
 from core.checkpoints.safety.load_plan import uninitialised_network
 from core.checkpoints.safety.safetensors_header import REMEDY, read_header
 from core.checkpoints.writing import fitting
 from core.errors import InputError
 from core.model import Model
+from core.wording import mark
 
 FILE = "history.safetensors"
 STEP_MARK = " at step "
@@ -45,7 +47,9 @@ def steps(folder: Path) -> tuple[int, ...]:
         listed = (file.metadata() or {}).get("steps", "")
     numbers = listed.split()
     if not numbers or not all(number.isdecimal() for number in numbers):
-        raise InputError(f"{FILE} does not say its steps.", "Its header names them in 'steps'.", REMEDY)
+        raise InputError(
+            "{file} does not say its steps.", "Its header names them in 'steps'.", REMEDY, file=FILE
+        )
     return tuple(map(int, numbers))
 
 
@@ -61,7 +65,11 @@ def open_step(model: Model, folder: Path, step: int) -> Model:
             state = {name: file.get_slice(name)[place].to(torch.float32) for name in network.state_dict()}
     except (SafetensorError, OSError, IndexError, TypeError) as error:
         raise InputError(
-            f"{FILE} cannot be read ({type(error).__name__}).", "It holds every weight at each step.", REMEDY
+            "{file} cannot be read ({kind}).",
+            "It holds every weight at each step.",
+            REMEDY,
+            file=FILE,
+            kind=type(error).__name__,
         ) from None
     network.load_state_dict(state, strict=True, assign=True)
     return replace(model, name=f"{model.name}{STEP_MARK}{step}", network=network)
@@ -69,10 +77,16 @@ def open_step(model: Model, folder: Path, step: int) -> Model:
 
 def no_such_step(name: str, step: int, steps: Sequence[int]) -> InputError:
     """Return the refusal of a step without stored weights, with the stored ones and the nearest of them."""
-    listed = ", ".join(map(str, steps)) or "none"
-    near = " or ".join(str(one) for one in sorted(sorted(steps, key=lambda one: abs(one - step))[:2]))
-    remedy = f"The nearest: {near}." if near else "Choose another model."
-    return InputError(f"{name} has no weights of step {step}.", f"Steps that were kept: {listed}.", remedy)
+    near = sorted(sorted(steps, key=lambda one: abs(one - step))[:2])
+    return InputError(
+        "{name} has no weights of step {step}.",
+        "Steps that were kept: {steps}.",
+        mark("The nearest: {near}.") if near else mark("Choose another model."),
+        name=name,
+        step=step,
+        steps=", ".join(map(str, steps)) or mark("none"),
+        near=joined(map(str, near), mark("{one} or {other}")) if near else "",
+    )
 
 
 def parse_step_name(name: str) -> tuple[str, int] | None:

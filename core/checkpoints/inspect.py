@@ -7,7 +7,7 @@ its weights is. The status is 0 where the model would be opened, 2 where it is r
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -16,23 +16,34 @@ from typing import Any
 from core.checkpoints.files import find_file, json_object, printable
 from core.checkpoints.gguf_file import gguf_in, gguf_tokenizer_loader, missing_cut_note
 from core.checkpoints.load import inspect
+from core.checkpoints.safety.config_schema import joined
 from core.checkpoints.safety.gguf_header import read_gguf_header
 from core.checkpoints.safety.load_plan import Plan
 from core.checkpoints.tokenizer import KINDS, VOCAB, TokenizerLoader, given_files, try_in_child
 from core.checkpoints.weights import Weights
-from core.errors import InputError
+from core.errors import InputError, Phrase
 from core.text import PieceTokenizer, Tokenizer
+from core.wording import mark
 
 SIZES: Mapping[str, str] = {
-    "n_layers": "layers",
-    "n_heads": "heads",
-    "n_kv_heads": "key-value heads",
-    "d_model": "width",
-    "d_head": "width of a head",
-    "d_ff": "width of the feed-forward network",
-    "n_vocab": "vocabulary",
-    "n_ctx": "context length",
+    "n_layers": mark("layers"),
+    "n_heads": mark("heads"),
+    "n_kv_heads": mark("key-value heads"),
+    "d_model": mark("width"),
+    "d_head": mark("width of a head"),
+    "d_ff": mark("width of the feed-forward network"),
+    "n_vocab": mark("vocabulary"),
+    "n_ctx": mark("context length"),
 }
+ROLES: Mapping[str, str] = {
+    "start": mark("start"),
+    "end": mark("end"),
+    "pad": mark("pad"),
+    "mask": mark("mask"),
+}
+"""The special tokens of a tokenizer, by the names of its fields."""
+LISTED = mark("{one}, {other}")
+SIDES: Mapping[str, str] = {"source": mark("source"), "target": mark("target")}
 Facts = tuple[tuple[str, str], ...]
 
 
@@ -94,44 +105,68 @@ def _description(folder: Path) -> str:
 def shape(plan: Plan) -> Iterator[Facts]:
     """Yield the kind of the model and its sizes."""
     kinds = ", ".join(kind.name for kind in plan.spec.kinds_of(plan.config))
-    yield (("kind", plan.spec.name), ("attention", kinds or "none"))
+    yield ((mark("kind"), plan.spec.name), (mark("attention"), kinds or mark("none")))
     words = plan.spec.reads is None or plan.spec.has_source  # else its ids are places of a picture
     sizes = {
         word: getattr(plan.config, name, None) for name, word in SIZES.items() if words or name != "n_vocab"
     }
-    yield tuple((word, f"{size:,}") for word, size in sizes.items() if isinstance(size, int))
-    yield (("outputs", ", ".join(plan.spec.outputs_with(plan.config, plan.head, plan.pooling)) or "none"),)
+    yield tuple((word, Phrase("{n:,}", n=size)) for word, size in sizes.items() if isinstance(size, int))
+    outputs = ", ".join(plan.spec.outputs_with(plan.config, plan.head, plan.pooling))
+    yield ((mark("outputs"), outputs or mark("none")),)
     if plan.head is not None and plan.head.names:
-        more = f" and {len(plan.head.names) - 10:,} more" if len(plan.head.names) > 10 else ""
-        yield ((plan.head.output, ", ".join(plan.head.names[:10]) + more),)
+        yield ((plan.head.output, _first(plan.head.names, 10, ", ")),)
 
 
 def stored(plan: Plan, weights: Weights) -> Iterator[Facts]:
     """Yield the number of parameters, their format, the memory they need, and the tensors that are not read."""
     sizes = [prod(take.shape) for take in plan.takes]
     precisions = ", ".join(weights.precisions)
-    yield (("parameters", f"{sum(sizes):,} in {len(sizes):,} tensors, stored as {precisions}"),)
+    numbers = Phrase(
+        "{n:,} in {tensors:,} tensors, stored as {precisions}",
+        n=sum(sizes),
+        tensors=len(sizes),
+        precisions=precisions,
+    )
+    yield ((mark("parameters"), numbers),)
     halves = sum(prod(take.shape) for take in plan.takes if plan.mapped.get(take.name) == 2)
-    storage = "mapped from the file" if plan.mapped else "in float32"
+    storage = mark("mapped from the file") if plan.mapped else mark("in float32")
     if halves:
-        storage = f"{halves:,} numbers stay in half precision, mapped from the file"
-    yield (("memory", f"{_mb(plan.n_bytes)} ({storage}), {_mb(plan.memory)} while it is opened"),)
-    yield (("computed in", "float32"),)
+        storage = Phrase("{n:,} numbers stay in half precision, mapped from the file", n=halves)
+    memory = Phrase(
+        "{size} ({storage}), {most} while it is opened",
+        size=_mb(plan.n_bytes),
+        storage=storage,
+        most=_mb(plan.memory),
+    )
+    yield ((mark("memory"), memory),)
+    yield ((mark("computed in"), "float32"),)
     if plan.unused:
-        more = " and more" if len(plan.unused) > 5 else ""
-        yield (("not used", f"{', '.join(map(printable, plan.unused[:5]))}{more}"),)
+        names = ", ".join(map(printable, plan.unused[:5]))
+        yield (
+            (mark("not used"), Phrase("{names} and more", names=names) if len(plan.unused) > 5 else names),
+        )
 
 
 def tokenizer_facts(tokenizer: Tokenizer, *, framed: bool) -> Facts:
     """Describe a tokenizer as facts: its number of entries, its special tokens, those that it puts around a text (START and END where it is `framed`), and the pieces of SentencePiece."""
-    marks = {name: getattr(tokenizer, name) for name in ("start", "end", "pad", "mask")}
-    named = [f"{name} {printable(tokenizer.token(at))}" for name, at in marks.items() if at is not None]
+    marks = {name: getattr(tokenizer, role) for role, name in ROLES.items()}
+    named = [
+        Phrase("{name} {token}", name=name, token=printable(tokenizer.token(at)))
+        for name, at in marks.items()
+        if at is not None
+    ]
     marked = ((tokenizer.start,), (tokenizer.end,)) if framed else tokenizer.frame_ids
     before, behind = (
         " ".join(printable(tokenizer.token(at)) for at in side if at is not None) for side in marked
     )
-    around = f"; it puts {before or 'nothing'} before a text and {behind or 'nothing'} behind it"
-    facts = (("tokenizer", f"{len(tokenizer):,} entries, {', '.join(named) or 'no marks'}{around}"),)
+    told = Phrase(
+        "{n:,} entries, {marks}; it puts {before} before a text and {behind} behind it",
+        n=len(tokenizer),
+        marks=joined(named, LISTED) if named else mark("no marks"),
+        before=before or mark("nothing"),
+        behind=behind or mark("nothing"),
+    )
+    facts = ((mark("tokenizer"), told),)
     return (*facts, ("SentencePiece", _pieces(tokenizer))) if isinstance(tokenizer, PieceTokenizer) else facts
 
 
@@ -141,11 +176,18 @@ def _pieces(tokenizer: PieceTokenizer) -> str:
     sides = []
     for side, cutter in tokenizer.cutters.items():
         missing = sum(piece not in vocab for piece in cutter.pieces)
-        unknown = f" ({missing:,} of them not in {VOCAB}, read as unknown)" if missing else ""
-        sides.append(f"{side} {len(cutter.pieces):,} pieces{unknown}")
-    codes = [printable(code, 20) for code in tokenizer.codes]
-    more = f" and {len(codes) - 5:,} more" if len(codes) > 5 else ""
-    return "; ".join([*sides, *([f"languages {' '.join(codes[:5])}{more}"] if codes else [])])
+        pieces = Phrase("{side} {n:,} pieces", side=SIDES[side], n=len(cutter.pieces))
+        unknown = mark("{pieces} ({n:,} of them not in {file}, read as unknown)")
+        sides.append(Phrase(unknown, pieces=pieces, n=missing, file=VOCAB) if missing else pieces)
+    if codes := [printable(code, 20) for code in tokenizer.codes]:
+        sides.append(Phrase("languages {codes}", codes=_first(codes, 5, " ")))
+    return joined(sides, mark("{one}; {other}"))
+
+
+def _first(names: Sequence[str], n: int, between: str) -> str:
+    """Return the first n names, and how many more there are."""
+    few = between.join(names[:n])
+    return Phrase("{names} and {n:,} more", names=few, n=len(names) - n) if len(names) > n else few
 
 
 def _tokenizer_alone(folder: Path, problems: list[InputError]) -> Iterator[Facts]:
@@ -155,13 +197,14 @@ def _tokenizer_alone(folder: Path, problems: list[InputError]) -> Iterator[Facts
     try:
         name, given = given_files(folder)
         facts = try_in_child(given, name)
-        yield (("tokenizer", f"{facts['n_ids']:,} entries up to id {facts['largest_id']:,}"),)
+        entries = Phrase("{n:,} entries up to id {largest:,}", n=facts["n_ids"], largest=facts["largest_id"])
+        yield ((mark("tokenizer"), entries),)
     except InputError as error:
         problems.append(error)
 
 
 def _mb(n: int) -> str:
-    return f"{n / 2**20:,.1f} MB"
+    return Phrase("{n:,.1f} MB", n=n / 2**20)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -14,16 +14,17 @@ from typing import Any
 from core.checkpoints.files import find_file, printable
 from core.data.home import assets
 from core.errors import InputError
+from core.wording import mark
 
 HEAD = """\
 # What ships in models/. `python -m core.checkpoints.store` writes the files, their sizes and sums, and the command from
 # each model's training.json; licence and attribution are kept as they stand here.
 """
 LICENCE = "Apache-2.0"
-REMAKE = (
+REMAKE = mark(
     "Fetch it again (git checkout -- assets); if you made it yourself, run python -m core.checkpoints.store."
 )
-RULE = "Shipped files are used only if they are exactly those of assets/MANIFEST.toml."
+RULE = mark("Shipped files are used only if they are exactly those of assets/MANIFEST.toml.")
 
 
 def shipped_folder() -> Path:
@@ -74,7 +75,11 @@ def _parsed(path: Path, *_: int) -> Mapping[str, Shipped]:
         return {name: _entry(table) for name, table in tables.items()}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
-            f"assets/MANIFEST.toml cannot be read ({type(error).__name__}).", RULE, REMAKE
+            "{file} cannot be read ({kind}).",
+            RULE,
+            REMAKE,
+            file="assets/MANIFEST.toml",
+            kind=type(error).__name__,
         ) from None
 
 
@@ -135,17 +140,28 @@ def verify(name: str, models: Path | None = None) -> Path:
     models = shipped_folder() if models is None else models
     entry, folder = read_manifest(models).get(name), models / name
     if entry is None:
-        raise InputError(f"The model {printable(name)} is not in assets/MANIFEST.toml.", RULE, REMAKE)
+        raise InputError(
+            "The model {name} is not in assets/MANIFEST.toml.", RULE, REMAKE, name=printable(name)
+        )
     if not entry.files:
-        raise InputError(f"The files of {name} are not listed in assets/MANIFEST.toml.", RULE, REMAKE)
+        raise InputError(
+            "The files of {name} are not listed in assets/MANIFEST.toml.", RULE, REMAKE, name=name
+        )
     for file, about in entry.files.items():
         path = find_file(folder, file)
         where = f"{name}/{file}"
         if path is None:
-            raise InputError(f"{where} is missing.", RULE, REMAKE)
+            raise InputError("{file} is missing.", RULE, REMAKE, file=where)
         size = path.stat().st_size
         if size < about.bytes:
-            raise InputError(f"{where} is cut off: {size:,} of {about.bytes:,} bytes.", RULE, REMAKE)
+            raise InputError(
+                "{file} is cut off: {size:,} of {total:,} bytes.",
+                RULE,
+                REMAKE,
+                file=where,
+                size=size,
+                total=about.bytes,
+            )
         if File.of_path(path) != about:
-            raise InputError(f"{where} was altered: it is not the file that shipped.", RULE, REMAKE)
+            raise InputError("{file} was altered: it is not the file that shipped.", RULE, REMAKE, file=where)
     return folder

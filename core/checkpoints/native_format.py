@@ -10,11 +10,12 @@ from typing import Any
 from torch import Tensor
 
 from core.checkpoints.files import json_object, printable
-from core.checkpoints.safety.config_schema import RANGES, Fields, build_config
+from core.checkpoints.safety.config_schema import RANGES, REPAIR, Fields, build_config, config_error
 from core.checkpoints.safety.load_plan import Plan, WeightMapping, check_names, meta_network
 from core.checkpoints.weights import Weights, find_weights
-from core.errors import InputError
+from core.errors import InputError, Phrase
 from core.models import Family, families
+from core.wording import mark
 
 IDS = ("start", "end", "pad", "mask")
 LARGEST = 2**31
@@ -25,12 +26,9 @@ def plan_own(values: Mapping[str, Any], weights: Weights) -> Plan:
     name = values.get("family")
     spec = families().get(name) if isinstance(name, str) else None
     if spec is None:
-        known = ", ".join(families())
-        raise InputError(
-            f"config.json: the family {printable(repr(name))} is unknown.",
-            f"Families here: {known}.",
-            "Use a newer Attention Atlas.",
-        )
+        problem = Phrase("the family {name} is unknown", name=printable(repr(name)))
+        names = ", ".join(families())
+        raise config_error(problem, "Families here: {names}.", "Use a newer Attention Atlas.", names=names)
     config = _config(spec, Fields(values))
     takes = tuple(
         WeightMapping(name, tuple(value.shape), (name,))
@@ -57,20 +55,16 @@ def _config(spec: Family, values: Fields) -> Any:
 
 
 def _ids(values: Any, n_vocab: int) -> dict[str, int]:
-    rule = f"It gives the ids of {', '.join(IDS)}, each below the {n_vocab:,} rows of the model."
+    rule = mark("It gives the ids of {names}, each below the {rows:,} rows of the model.")
+    given: Mapping[str, Any] = {"names": ", ".join(IDS), "rows": n_vocab}
     if values is None:
         return {}
     if not isinstance(values, dict) or not set(values) <= set(IDS):
-        raise InputError(
-            "config.json: ids is not understood.", rule, "Correct it, or download the model again."
-        )
+        raise config_error(mark("ids is not understood"), rule, REPAIR, **given)
     for name, value in values.items():
         if type(value) is not int or not 0 <= value < n_vocab:
-            raise InputError(
-                f"config.json: the id of '{name}' is {str(value)[:40]}.",
-                rule,
-                "Correct it, or download the model again.",
-            )
+            problem = Phrase("the id of '{name}' is {value}", name=name, value=str(value)[:40])
+            raise config_error(problem, rule, REPAIR, **given)
     return dict(values)
 
 
@@ -81,7 +75,10 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
     """
     if not folder.is_dir():
         raise InputError(
-            f"There is no model folder '{folder.name}'.", "Weights are read from one.", "Check the name."
+            "There is no model folder '{name}'.",
+            "Weights are read from one.",
+            "Check the name.",
+            name=folder.name,
         )
     weights = find_weights(folder).scaled()
     plan = plan_own(json_object(folder, "config.json"), weights)

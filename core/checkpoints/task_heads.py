@@ -78,9 +78,12 @@ def read_head(
     n_out = _rows(entries, spec.out)
     if not 0 < n_out <= MOST:
         raise InputError(
-            f"'{printable(spec.out)}' has {n_out:,} rows.",
-            f"A head has at most {MOST:,} classes here.",
+            "'{name}' has {n:,} rows.",
+            "A head has at most {most:,} classes here.",
             "Open another model.",
+            name=printable(spec.out),
+            n=n_out,
+            most=MOST,
         )
     alone = n_out == 1 or (task == CLASSES and fields.raw("problem_type") == "regression")
     if (task == CLASSES and alone and n_out > 1) or (task in EXACT and n_out != EXACT[task]):

@@ -17,11 +17,12 @@ from weakref import WeakValueDictionary
 
 import tokenizers
 
-from core.checkpoints.files import MB, find_file, json_object, need, printable
-from core.checkpoints.safety.config_schema import Fields
+from core.checkpoints.files import MB, find_file, json_object, need, printable, short
+from core.checkpoints.safety.config_schema import Fields, joined
 from core.checkpoints.safety.load_plan import Plan
-from core.errors import InputError
+from core.errors import InputError, Phrase
 from core.text import Cutter, PieceTokenizer, Tokenizer
+from core.wording import mark
 
 FILE, VOCAB, MERGES, WORDS, RULES = (
     "tokenizer.json",
@@ -39,9 +40,11 @@ MEMORY, CPU, WALL = 1500 * MB, 5, 30.0
 
 CHILD = Path(__file__).parent / "safety" / "tokenizer_sandbox.py"
 PLACE = Path(tokenizers.__file__).parents[1]
-RULE = "A tokenizer must load, encode and stay within limits in a process of its own first."
-REMEDY = "Download or export the tokenizer again."
-OTHER = "Download it again; if it is as its makers wrote it, open a model whose tokenizer is of a known kind."
+RULE = mark("A tokenizer must load, encode and stay within limits in a process of its own first.")
+REMEDY = mark("Download or export the tokenizer again.")
+OTHER = mark(
+    "Download it again; if it is as its makers wrote it, open a model whose tokenizer is of a known kind."
+)
 
 _SHARED: WeakValueDictionary[Any, Tokenizer] = WeakValueDictionary()
 """Of the models that are open: a vocabulary of eight thousand tokens takes 30 MB in memory, and five translators have the same."""
@@ -99,7 +102,8 @@ class TokenizerLoader(AbstractContextManager["TokenizerLoader"]):
         except InputError as error:
             if not self._called:
                 raise
-            raise InputError(error.wrong.replace(FILE, self._called), error.rule, REMEDY) from None
+            values = {name: self._called if value == FILE else value for name, value in error.values.items()}
+            raise InputError(*error.messages[:2], REMEDY, **values) from None
 
     def _made(self, facts: Mapping[str, Any]) -> Tokenizer:
         check_rows(facts["n_ids"], facts["largest_id"], self._plan.config.n_vocab)
@@ -115,10 +119,10 @@ def marked(
 ) -> Tokenizer:
     """Return our tokenizer of a backend, made by `make`, with the special tokens that the plan names. Raises InputError where a model needs some around a text and there are none."""
     special_tokens: dict[str, str] = {}
-    for mark, names in plan.special_tokens.items():
+    for role, names in plan.special_tokens.items():
         there = [name for name in names.split(" or ") if _has_row(backend, name, plan)]
-        if mark not in plan.ids and there:
-            special_tokens[mark] = there[0]
+        if role not in plan.ids and there:
+            special_tokens[role] = there[0]
     known = {token.content for token in backend.get_added_tokens_decoder().values()}
     backend.add_special_tokens(sorted(set(special_tokens.values()) - known))
     made = _framing(
@@ -126,7 +130,7 @@ def marked(
             backend,
             rows=plan.config.n_vocab,
             **plan.ids,
-            **{mark: backend.token_to_id(word) for mark, word in special_tokens.items()},
+            **{role: backend.token_to_id(word) for role, word in special_tokens.items()},
         ),
         plan,
     )
@@ -141,9 +145,12 @@ def _has_row(backend: tokenizers.Tokenizer, name: str, plan: Plan) -> bool:
 
 def _framing(tokenizer: Tokenizer, plan: Plan) -> Tokenizer:
     if plan.spec.framed and (tokenizer.start is None or tokenizer.end is None):
-        wanted = " and ".join(plan.special_tokens[mark] for mark in ("start", "end"))
+        names = (plan.special_tokens[end].split(" or ") for end in ("start", "end"))
         raise InputError(
-            "The tokenizer has no marks to put around a text.", f"This kind of model needs {wanted}.", REMEDY
+            "The tokenizer has no marks to put around a text.",
+            "This kind of model needs {wanted}.",
+            REMEDY,
+            wanted=joined(joined(each, mark("{one} or {other}")) for each in names),
         )
     return tokenizer
 
@@ -159,14 +166,25 @@ def given_files(folder: Path) -> tuple[str, list[Path | str]]:
         for name, path in zip(names, paths, strict=True):
             if path.stat().st_size > MAX_FILE:
                 raise InputError(
-                    f"{name} has {path.stat().st_size:,} bytes.", f"At most {MAX_FILE:,} are read.", REMEDY
+                    "{name} has {n:,} bytes.",
+                    "At most {most:,} are read.",
+                    REMEDY,
+                    name=name,
+                    n=path.stat().st_size,
+                    most=MAX_FILE,
                 )
         return names[0], [*paths, json.dumps(_rules(folder))] if names == (WORDS,) else [*paths]
-    wrong = f"{FILE} is missing in {printable(folder.name)}."
     raise InputError(
-        wrong,
-        f"A model needs it, or {VOCAB} and {MERGES}, or {WORDS}, or {SOURCE}, {TARGET} and {VOCAB}.",
+        "{name} is missing in {folder}.",
+        "A model needs it, or {vocab} and {merges}, or {words}, or {source}, {target} and {vocab}.",
         "Download or export the model again.",
+        name=FILE,
+        folder=printable(folder.name),
+        vocab=VOCAB,
+        merges=MERGES,
+        words=WORDS,
+        source=SOURCE,
+        target=TARGET,
     )
 
 
@@ -203,7 +221,11 @@ class Trial:
         wall: float = WALL,
     ) -> None:
         self._name, self._load, self._wall = name, load, wall
-        self._broken = f"it breaks the limits of {cpu} seconds and {memory // MB:,} MB, or ends the process"
+        self._broken = Phrase(
+            "it breaks the limits of {cpu} seconds and {memory:,} MB, or ends the process",
+            cpu=cpu,
+            memory=memory // MB,
+        )
         limits = [str(PLACE), str(memory), str(cpu), str(MAX_OUT)]
         command = [sys.executable, "-I", "-S", str(CHILD), *limits, name, *map(str, files)]
         calm = {
@@ -216,7 +238,7 @@ class Trial:
         try:
             self._child = subprocess.Popen(command, env=calm, stdin=none, stdout=heard, stderr=none)
         except OSError:
-            raise _refused(name, "it could not be tried") from None
+            raise _refused(name, mark("it could not be tried")) from None
 
     def close(self) -> None:
         self._child.kill()  # of one that has said all it has no effect
@@ -237,13 +259,14 @@ class Trial:
         try:
             loaded, facts = self._heard()
         except ValueError:
-            raise _refused(self._name, "it could not be tried") from None
+            raise _refused(self._name, mark("it could not be tried")) from None
         finally:
             clock.cancel()
         if late or facts is None:
-            raise _refused(self._name, "it does not end" if late else self._broken)
+            raise _refused(self._name, mark("it does not end") if late else self._broken)
         if "problem" in facts:
-            raise _refused(facts.get("file", self._name), facts["problem"])
+            problem = Phrase(facts["problem"], **facts["values"])
+            raise _refused(facts.get("file", self._name), problem)
         return facts | {"tokenizer": loaded}
 
     def _heard(self) -> tuple[Any, dict[str, Any] | None]:
@@ -257,7 +280,7 @@ class Trial:
 
 
 def _refused(name: str, problem: str) -> InputError:
-    return InputError(f"{name} is refused: {printable(problem, 250)}.", RULE, OTHER)
+    return InputError("{file} is refused: {problem}.", RULE, OTHER, file=name, problem=short(problem, 250))
 
 
 def spare(n_rows: int) -> int:
@@ -269,7 +292,11 @@ def check_rows(n_ids: int, largest: int, n_rows: int) -> None:
     """Raise InputError where more tokens have no row in the model's table than may be left out."""
     if largest >= n_rows + spare(n_rows):
         raise InputError(
-            f"The tokenizer has {n_ids:,} entries up to id {largest:,}, the model {n_rows:,} rows.",
-            f"Every token needs a row of the model's table; at most {spare(n_rows):,} may be left out.",
+            "The tokenizer has {n:,} entries up to id {largest:,}, the model {rows:,} rows.",
+            "Every token needs a row of the model's table; at most {spare:,} may be left out.",
             "Take tokenizer and weights from the same model.",
+            n=n_ids,
+            largest=largest,
+            rows=n_rows,
+            spare=spare(n_rows),
         )

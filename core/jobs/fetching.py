@@ -57,9 +57,10 @@ class Fetcher:
         with self._lock:
             if self._now and not self._now.over:
                 raise InputError(
-                    f"{self._now.offer.name} is being fetched.",
+                    "{name} is being fetched.",
                     "One model is fetched at a time.",
                     "Wait for its end, or end it.",
+                    name=self._now.offer.name,
                 )
             self._stop.clear()
             self._now = Fetching(offer)
@@ -78,9 +79,11 @@ class Fetcher:
         except Exception as error:  # the visitor is told; the log has the rest
             log.exception("fetching %s failed", offer.name)
             problem = InputError(
-                f"{offer.name} could not be fetched ({type(error).__name__}).",
+                "{name} could not be fetched ({kind}).",
                 "The server's log says more.",
                 "Try again.",
+                name=offer.name,
+                kind=type(error).__name__,
             )
             self._now = self._failed_with(offer, problem)
 

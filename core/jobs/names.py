@@ -41,9 +41,10 @@ def resolve_name(name: str, session: str = "") -> Listing | None:
         training = trainer.default().find(of, session)
         if step is None and not training.over:
             raise InputError(
-                f"{of} is still learning.",
+                "{name} is still learning.",
                 "It can be opened when its training is over.",
                 "Wait for its end, or stop it.",
+                name=of,
             )
         known = [report.step for report in training.reports]
         _check(of, step, known if training.task in TASKS else known[-1:])

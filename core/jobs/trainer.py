@@ -74,9 +74,10 @@ class Training:
         """Return the model at its last report, or at this step. Raises InputError before the first report."""
         if not self.reports:
             raise InputError(
-                f"{self.name} has learned nothing yet.",
+                "{name} has learned nothing yet.",
                 "A training reports after its first second or so.",
                 "Wait for its first report.",
+                name=self.name,
             )
         return jobs.model(
             JOBS[self.task],
@@ -132,11 +133,16 @@ class Trainer:
             raise InputError(
                 "This server trains no models.",
                 "A training takes a process of its own, and this server has little memory.",
-                f"Look at the recorded run, or start the app yourself, without {VARIABLE}=0.",
+                "Look at the recorded run, or start the app yourself, without {variable}=0.",
+                variable=VARIABLE,
             )
         if task not in JOBS:
             raise InputError(
-                f"There is no task '{task}'.", f"Tasks: {', '.join(JOBS)}.", "Choose one of them."
+                "There is no task '{task}'.",
+                "Tasks: {names}.",
+                "Choose one of them.",
+                task=task,
+                names=", ".join(JOBS),
             )
         self.stop(session)
         with self._lock:
@@ -144,8 +150,9 @@ class Trainer:
             if len(self._waiting()) >= MOST_WAITING:
                 raise InputError(
                     "Too many trainings wait already.",
-                    f"At most {MOST_WAITING} wait, and one runs.",
+                    "At most {most} wait, and one runs.",
                     "Look at the recorded run, and try again in a few minutes.",
+                    most=MOST_WAITING,
                 )
             name = f"{YOURS}{task} ({secrets.token_hex(4)})"
             self._jobs[name] = _Job(

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+from core.errors import Phrase
 from core.layers.feedforward import ACTIVATIONS
+from core.wording import mark
 
 SIZES = (
     *("n_layers", "n_heads", "d_model", "d_ff", "d_embed", "d_hidden"),
@@ -15,6 +17,7 @@ SIZES = (
     *("image", "patch", "channels", "n_decoder_layers"),
 )
 LONGEST_NAME = 40
+AT_LEAST = mark("{given} must be a whole number of at least {least}")
 
 
 def check_sizes(cfg: Any) -> None:
@@ -29,11 +32,17 @@ def check_sizes(cfg: Any) -> None:
         value = getattr(cfg, name)
         least = getattr(cfg, "least", {}).get(name, 1)
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ValueError(f"{name}={value!r} must be a whole number of at least {least}")
+            raise ValueError(Phrase(AT_LEAST, given=f"{name}={value!r}", least=least))
     if "n_heads" in own and "d_head" not in own and cfg.d_model % cfg.n_heads:
-        raise ValueError(f"d_model={cfg.d_model} is not divisible by n_heads={cfg.n_heads}")
+        raise ValueError(
+            Phrase(
+                "{given} is not divisible by {other}",
+                given=f"d_model={cfg.d_model}",
+                other=f"n_heads={cfg.n_heads}",
+            )
+        )
     if "dropout" in own and not 0 <= cfg.dropout < 1:
-        raise ValueError(f"dropout={cfg.dropout!r} must lie in [0, 1)")
+        raise ValueError(Phrase("{given} must lie in [0, 1)", given=f"dropout={cfg.dropout!r}"))
 
 
 def check_shape(cfg: Any) -> None:
@@ -44,11 +53,42 @@ def check_shape(cfg: Any) -> None:
     """
     check_sizes(cfg)
     if not (isinstance(cfg.eps, float) and math.isfinite(cfg.eps) and 0 < cfg.eps < 1):
-        raise ValueError(f"eps={cfg.eps!r} must lie between 0 and 1")
+        raise ValueError(Phrase("{given} must lie between 0 and 1", given=f"eps={cfg.eps!r}"))
     if cfg.activation not in ACTIVATIONS:
-        raise ValueError(f"activation={cfg.activation!r} is not one of {', '.join(ACTIVATIONS)}")
+        raise ValueError(
+            Phrase(
+                "{given} is not one of {names}",
+                given=f"activation={cfg.activation!r}",
+                names=", ".join(ACTIVATIONS),
+            )
+        )
     if getattr(cfg, "order", "post") not in ("pre", "post"):
         raise ValueError(f"order={cfg.order!r} is neither 'pre' nor 'post'")
+
+
+def check_groups(cfg: Any) -> None:
+    """Raise a ValueError where the heads are not so many for each head of keys, or a head has an odd number of features for rotary positions to turn in pairs."""
+    if cfg.n_heads % cfg.n_kv_heads:
+        raise ValueError(
+            Phrase(
+                "{given} does not divide {other}",
+                given=f"n_kv_heads={cfg.n_kv_heads}",
+                other=f"n_heads={cfg.n_heads}",
+            )
+        )
+    if cfg.d_head % 2:
+        raise ValueError(
+            Phrase(
+                "{given} must be even: rotary positions turn pairs of features",
+                given=f"d_head={cfg.d_head}",
+            )
+        )
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Raise a ValueError for a value that is not a positive, finite number."""
+    if type(value) not in (int, float) or not (math.isfinite(value) and value > 0):
+        raise ValueError(Phrase("{given} must be a positive number", given=f"{name}={value!r}"))
 
 
 def check_whole(cfg: Any, **least: int) -> None:
@@ -56,14 +96,14 @@ def check_whole(cfg: Any, **least: int) -> None:
     for name, lowest in least.items():
         value = getattr(cfg, name)
         if type(value) is not int or value < lowest:
-            raise ValueError(f"{name}={value!r} must be a whole number of at least {lowest}")
+            raise ValueError(Phrase(AT_LEAST, given=f"{name}={value!r}", least=lowest))
 
 
 def check_flags(cfg: Any, *names: str) -> None:
     """Raise a ValueError for a field that is neither true nor false."""
     for name in names:
         if not isinstance(getattr(cfg, name), bool):
-            raise ValueError(f"{name}={getattr(cfg, name)!r} must be true or false")
+            raise ValueError(Phrase("{given} must be true or false", given=f"{name}={getattr(cfg, name)!r}"))
 
 
 def check_layers(cfg: Any, name: str) -> tuple[int, ...]:
@@ -76,7 +116,11 @@ def check_layers(cfg: Any, name: str) -> tuple[int, ...]:
         or list(found) != sorted({*found})
     ):
         raise ValueError(
-            f"{name}={given!r} must be numbers of layers below n_layers={n}, each once and in order"
+            Phrase(
+                "{given} must be numbers of layers below {n}, each once and in order",
+                given=f"{name}={given!r}",
+                n=f"n_layers={n}",
+            )
         )
     return found
 
@@ -91,6 +135,10 @@ def check_classes(classes: Any) -> Sequence[str]:
     fit = [isinstance(name, str) and 0 < len(name) <= LONGEST_NAME for name in names]
     if len(names) < 2 or not all(fit) or len(set(names)) < len(names):
         raise ValueError(
-            f"classes={classes!r} must be two or more different names of at most {LONGEST_NAME} letters"
+            Phrase(
+                "{given} must be two or more different names of at most {n} letters",
+                given=f"classes={classes!r}",
+                n=LONGEST_NAME,
+            )
         )
     return names

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
-from core.errors import InputError
+from core.errors import InputError, Marked
 from core.layers.block_sparse import BlockMask
 from core.layers.config_checks import check_flags, check_shape
 from core.layers.dropout import dropout
@@ -233,7 +233,11 @@ def absent(head: str, use: str) -> InputError:
     'This checkpoint has no head for tags.'
     """
     return InputError(
-        f"This checkpoint has no {head}.", "It was saved without it, and none is invented.", f"Use {use}."
+        "This checkpoint has no {head}.",
+        "It was saved without it, and none is invented.",
+        "Use {use}.",
+        head=Marked(head),
+        use=Marked(use),
     )
 
 

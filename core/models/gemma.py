@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from core import masks
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_flags, check_layers, check_shape, check_whole
+from core.layers.config_checks import check_flags, check_groups, check_layers, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import GatedFeedForward
@@ -74,10 +74,7 @@ class GemmaConfig:
         check_shape(self)
         object.__setattr__(self, "local", check_layers(self, "local"))
         check_whole(self, n_kv_heads=1, d_head=2)
-        if self.n_heads % self.n_kv_heads:
-            raise ValueError(f"n_kv_heads={self.n_kv_heads} does not divide n_heads={self.n_heads}")
-        if self.d_head % 2:
-            raise ValueError(f"d_head={self.d_head} must be even: rotary positions turn pairs of features")
+        check_groups(self)
         for name in ("scale", "rope_base", "rope_local_base", "rope_factor", "score_cap", "logit_cap"):
             value, may_be_none = getattr(self, name), name.endswith("_cap")
             known = type(value) in (int, float) and math.isfinite(value)

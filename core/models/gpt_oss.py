@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from core import masks
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_flags, check_layers, check_shape, check_whole
+from core.layers.config_checks import check_flags, check_groups, check_layers, check_shape, check_whole
 from core.layers.embedding import TokenEmbedding
 from core.layers.experts import Experts
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
@@ -63,10 +63,7 @@ class GptOssConfig:
     def __post_init__(self) -> None:
         check_shape(self)
         check_whole(self, n_kv_heads=1, d_head=2, n_experts=1, n_active=1, rope_original=1)
-        if self.n_heads % self.n_kv_heads:
-            raise ValueError(f"n_kv_heads={self.n_kv_heads} does not divide n_heads={self.n_heads}")
-        if self.d_head % 2:
-            raise ValueError(f"d_head={self.d_head} must be even: rotary positions turn pairs of features")
+        check_groups(self)
         if self.n_active > self.n_experts:
             raise ValueError(f"n_active={self.n_active} is more than n_experts={self.n_experts}")
         for name, least in (("rope_base", 1), ("rope_factor", 1), ("rope_fast", 0), ("rope_slow", 0)):

@@ -19,7 +19,14 @@ from torch import Tensor, nn
 
 from core import masks
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_flags, check_layers, check_shape, check_whole
+from core.layers.config_checks import (
+    check_flags,
+    check_groups,
+    check_layers,
+    check_positive,
+    check_shape,
+    check_whole,
+)
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.experts import GatedExperts
@@ -124,10 +131,7 @@ class LlamaConfig:
         if self.n_active > self.n_experts:
             raise ValueError(f"n_active={self.n_active} is more than n_experts={self.n_experts}")
         object.__setattr__(self, "unturned", check_layers(self, "unturned"))
-        if self.n_heads % self.n_kv_heads:
-            raise ValueError(f"n_kv_heads={self.n_kv_heads} does not divide n_heads={self.n_heads}")
-        if self.d_head % 2:
-            raise ValueError(f"d_head={self.d_head} must be even: rotary positions turn pairs of features")
+        check_groups(self)
         if self.d_rotary % 2 or self.d_rotary > self.d_head:
             raise ValueError(
                 f"d_rotary={self.d_rotary} must be an even number up to d_head={self.d_head}: rotary positions turn pairs of features"
@@ -140,8 +144,7 @@ class LlamaConfig:
             )
         numbers = {name: getattr(self, name) for name in (*NUMBERS, *(("scale",) if self.scale else ()))}
         for name, value in [*numbers.items(), *(("rope_each", each) for each in self.rope_each)]:
-            if type(value) not in (int, float) or not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name}={value!r} must be a positive number")
+            check_positive(name, value)
         for name, known in (("norm", NORMS), ("block", BLOCKS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r} is not one of {'; '.join(known)}")

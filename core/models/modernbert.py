@@ -8,7 +8,6 @@ ESM-2 (Lin et al. 2023) reads amino acids, with biases and a feed-forward networ
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
-from core.layers.config_checks import check_flags, check_layers, check_shape, check_whole
+from core.layers.config_checks import check_flags, check_layers, check_positive, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward, GatedFeedForward
@@ -98,9 +97,7 @@ class ModernBERTConfig:
                 f"n_heads={self.n_heads} makes d_head={self.d_head}, which must be even: rotary positions turn pairs"
             )
         for name in ("rope_base", "rope_local_base"):
-            value = getattr(self, name)
-            if type(value) not in (int, float) or not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name}={value!r} must be a positive number")
+            check_positive(name, getattr(self, name))
         check_flags(self, "masked_lm", "pooler", "first_norm", "embed_norm", "gated")
 
     @property

@@ -5,7 +5,6 @@ Black et al. 2022; Biderman et al. 2023. Only the first features of each query a
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,7 +13,7 @@ from torch import Tensor, nn
 
 from core import masks
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_flags, check_shape
+from core.layers.config_checks import check_flags, check_positive, check_shape
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
@@ -68,9 +67,7 @@ class NeoXConfig:
                 f"d_rotary={self.d_rotary!r} must be an even number from 2 to d_head={self.d_head}: "
                 "rotary positions turn pairs of features"
             )
-        base = self.rope_base
-        if type(base) not in (int, float) or not (math.isfinite(base) and base > 0):
-            raise ValueError(f"rope_base={base!r} must be a positive number")
+        check_positive("rope_base", self.rope_base)
         check_flags(self, "parallel", "bias", "tied", "headless")
 
     @property

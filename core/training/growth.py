@@ -104,9 +104,11 @@ def measure(name: str) -> Growth:
     kept = history.steps(folder)
     if not kept:
         raise InputError(
-            f"{name} has no weights of earlier steps.",
-            f"They are in {history.FILE}.",
+            "{name} has no weights of earlier steps.",
+            "They are in {file}.",
             "Choose a model that has them.",
+            name=name,
+            file=history.FILE,
         )
     model, recipe = store.load_model(folder, name, shipped=True), recipes().get(name)
     own = recipe.examples() if recipe else ()
@@ -157,9 +159,12 @@ def read(folder: Path) -> Growth | None:
             raise ValueError("lengths differ")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"{FILE} of {folder.name} is not understood ({error}).",
+            "{file} of {name} is not understood ({error}).",
             "It has steps, nats and scores.",
             "Fetch it again (git checkout -- assets).",
+            file=FILE,
+            name=folder.name,
+            error=str(error),
         ) from None
     return Growth(steps, nats, scores, str(held.get("weights", "")))
 

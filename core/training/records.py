@@ -23,6 +23,7 @@ from core.checkpoints.writing import whole_folder, write_json
 from core.data.home import assets
 from core.errors import InputError
 from core.model import Model
+from core.wording import mark
 
 LOG = "run.json"
 RUNS = assets("runs")
@@ -95,9 +96,11 @@ class RecordedRun(ABC, Generic[Job]):
         folder = RUNS / name if folder is None else folder
         if name not in cls.jobs or not (folder / LOG).is_file():
             raise InputError(
-                f"There is no recorded run of '{name}'.",
-                f"Recorded: {', '.join(cls.names()) or 'none'}.",
+                "There is no recorded run of '{name}'.",
+                "Recorded: {names}.",
                 "Choose one of them, or train it.",
+                name=name,
+                names=", ".join(cls.names()) or mark("none"),
             )
         try:
             values = json_object(folder, LOG)
@@ -112,9 +115,12 @@ class RecordedRun(ABC, Generic[Job]):
             return recorded
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
-                f"The recorded run of {name} cannot be read ({type(error).__name__}).",
-                f"It is written by {cls.module}.",
+                "The recorded run of {name} cannot be read ({kind}).",
+                "It is written by {module}.",
                 "Write it again.",
+                name=name,
+                kind=type(error).__name__,
+                module=cls.module,
             ) from None
 
     def check(self) -> None:

@@ -12,9 +12,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CALLS = ("_", "mark")
-ERRORS = ("InputError", "Refusal", "refusal", "Busy")
-"""Errors in words: their parts are looked up when they are read (`core.errors.language`)."""
+CALLS = ("_", "mark", "Phrase")
+ERRORS = (
+    *("InputError", "Refusal", "refusal", "Busy", "UnknownKind", "Refused", "Unreadable", "Problem"),
+    *("config_error", "wrong_value", "only", "absent", "bad"),
+)
+"""Errors in words, and functions that make or raise one: their parts are looked up when they are read (`core.errors.language`)."""
+REASONS = "UNREAD"
+"""The table of kinds of models that are not read: why, and what to do."""
 WORDED = (
     "viz/instruments/sketch/",
     "viz/instruments/picture/",
@@ -32,15 +37,27 @@ WORDED = (
     "core/analysis/documents.py",
     "core/analysis/forcing.py",
     "core/analysis/heads/corpus.py",
+    "core/analysis/heads/evidence.py",
     "core/analysis/heads/head_survey.py",
+    "core/analysis/heads/sketch.py",
     "core/analysis/residual/",
     "core/analysis/routing.py",
     "core/analysis/similarity.py",
+    "core/checkpoints/__init__.py",
     "core/checkpoints/files.py",
+    "core/checkpoints/find.py",
+    "core/checkpoints/foreign/",
+    "core/checkpoints/gguf_file.py",
+    "core/checkpoints/history.py",
     "core/checkpoints/hub.py",
+    "core/checkpoints/inspect.py",
     "core/checkpoints/load.py",
+    "core/checkpoints/manifest.py",
+    "core/checkpoints/native_format.py",
+    "core/checkpoints/safety/",
+    "core/checkpoints/task_heads.py",
+    "core/checkpoints/tokenizer.py",
     "core/checkpoints/weights.py",
-    "core/checkpoints/safety/safetensors_header.py",
     "core/data/doodles/",
     "core/data/patches.py",
     "core/data/scenes/language.py",
@@ -48,6 +65,9 @@ WORDED = (
     "core/data/text_lines.py",
     "core/decoding/",
     "core/edits/",
+    "core/jobs/",
+    "core/layers/config_checks.py",
+    "core/models/",
     "core/reading/",
     "core/run/__init__.py",
     "core/run/lazy_logits.py",
@@ -55,6 +75,8 @@ WORDED = (
     "core/serving/registry.py",
     "core/serving/scheduler.py",
     "core/text/tokenizer.py",
+    "core/training/growth.py",
+    "core/training/records.py",
 )
 """Places whose errors are worded when they are read; elsewhere `_` words them where they are raised, or only who writes Python reads them."""
 KNOBS = ("pills", "segmented", "select", "select_slider", "slider", "number", "toggle", "sentence", "doodle")
@@ -188,7 +210,9 @@ def python_messages(source: str) -> Iterator[tuple[str, str]]:
     if (
         not declares
         and not any(f"{name} = {{" in source for name in HABITS)
-        and not re.search(r"\b(_|mark|ngettext|Page|Task|ScriptWords|TextDescription|Sentences)\(", source)
+        and not re.search(
+            r"\b(_|mark|Phrase|ngettext|Page|Task|ScriptWords|TextDescription|Sentences)\(", source
+        )
     ):
         return
     for node in _in_order(ast.parse(source)):
@@ -230,19 +254,26 @@ def error_messages(source: str) -> list[str]:
     >>> error_messages('InputError("It is empty.", rule, "Type it." if here else "Load it.")')
     ['It is empty.', 'Type it.', 'Load it.']
     """
-    calls = (node for node in _in_order(ast.parse(source)) if isinstance(node, ast.Call))
+    nodes = [*_in_order(ast.parse(source))]
+    calls = (node for node in nodes if isinstance(node, ast.Call))
     named = (call for call in calls if getattr(call.func, "id", getattr(call.func, "attr", "")) in ERRORS)
     parts = (part for call in named for part in call.args)
+    tables = (node.value for node in nodes if isinstance(node, ast.AnnAssign) and _is_reasons(node.target))
+    reasons = (one for table in tables if table for one in _in_order(table))
     each = (
         one
-        for part in parts
+        for part in (*parts, *reasons)
         for one in ((part.body, part.orelse) if isinstance(part, ast.IfExp) else (part,))
     )
     return [
         one.value
         for one in each
-        if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value
+        if isinstance(one, ast.Constant) and isinstance(one.value, str) and " " in one.value
     ]
+
+
+def _is_reasons(target: ast.expr) -> bool:
+    return ast.unparse(target) == REASONS
 
 
 def _in_order(tree: ast.AST) -> Iterator[ast.AST]:

@@ -13,11 +13,12 @@ from typing import Any
 from core.checkpoints.files import printable
 from core.checkpoints.foreign.table import TUNED, Format, first_class
 from core.checkpoints.foreign.tensors import family_of
-from core.checkpoints.safety.config_schema import Fields
+from core.checkpoints.safety.config_schema import CONFIG, Fields, config_error
 from core.checkpoints.safety.load_plan import Plan, WeightMapping, check_names, find_mappable
 from core.checkpoints.task_heads import read_head
 from core.checkpoints.weights import Weights
-from core.errors import InputError, UnknownKind
+from core.errors import InputError, Phrase, UnknownKind
+from core.wording import mark
 
 BAD_WORDS = "bad_words_ids"
 """The key of the words, each as ids, that are never written."""
@@ -75,19 +76,19 @@ def _read(
 ) -> tuple[Plan, Weights]:
     fields = Fields(values)
     for key in form.refused:
-        fields.absent(key, f"A model of this kind with {key} is not read.")
+        fields.absent(key, "A model of this kind with {name} is not read.")
     weights = weights.renamed(unwrapped(form, weights.entries)).renamed(form.plain)
     config, read = form.read(fields, weights.entries.keys())
     form.check_depth(config, weights.entries.keys())
     if guess and not form.has_table(config, weights.entries.keys()):
-        raise _unknown("its table of tokens has another name")
+        raise _unknown(mark("its table of tokens has another name"))
     head, own = read_head(form.tasks, fields, weights.entries, config.d_model) if form.tasks else (None, ())
     takes = (*form.takes(config, read), *own)
     untied = form.ties and fields.raw("tie_word_embeddings") is False
     weights = weights.renamed(stand_ins(takes, weights.entries, untied=untied))
     spec = family_of(type(config))
     if form.ties and any(take.copies and take.copies[-1] not in weights.entries for take in takes):
-        reason = "Without an output layer of its own this model must be tied."
+        reason = mark("Without an output layer of its own this model must be tied.")
         fields.only("tie_word_embeddings", True, reason)
     n_vocab = config.n_vocab
     ids = {} if spec.framed else _ids(fields, n_vocab, writes=spec.has_source)  # those of a frame: by name
@@ -169,15 +170,15 @@ def _named_format(values: Mapping[str, Any]) -> Format | None:
     for kind, (reason, remedy) in UNREAD.items():
         ending = "For(Cond|AudioClass)" if f"{kind}_text" in formats() else "For(Cond|AudioClass|Causal)"
         if given == kind or (given is None and re.match(kind.replace("_", "") + ending, first, re.I)):
-            raise InputError(f"config.json: its kind is {kind}, which is not read.", reason, remedy)
+            raise config_error(Phrase("its kind is {kind}, which is not read", kind=kind), reason, remedy)
     if given is not None:
-        raise _unknown(f"model_type is '{printable(str(given), 40)}'")
+        raise _unknown(Phrase("model_type is '{kind}'", kind=printable(str(given), 40)))
     if not first:
         return None
     for kind, form in formats().items():
         if re.match(form.kinds[kind] + CLASS, first):
             return form
-    raise _unknown(f"the class is '{printable(first, 60)}'")
+    raise _unknown(Phrase("the class is '{name}'", name=printable(first, 60)))
 
 
 def _guess(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
@@ -191,17 +192,17 @@ def _guess(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
     if len(possible) == 1:
         return next(iter(possible.values()))
     if not possible:
-        raise _unknown("model_type is missing, and the tensors are those of no kind that is read here")
-    raise InputError(
-        f"config.json: model_type is missing, and the tensors may be those of {', '.join(sorted(possible))}.",
+        raise _unknown(mark("model_type is missing, and the tensors are those of no kind that is read here"))
+    kinds = ", ".join(sorted(possible))
+    raise config_error(
+        Phrase("model_type is missing, and the tensors may be those of {kinds}", kinds=kinds),
         "These kinds compute differently with the same tensors.",
-        f'Write "model_type": "{min(possible)}" into it, if that is what it is.',
+        'Write "model_type": "{kind}" into it, if that is what it is.',
+        kind=min(possible),
     )
 
 
 def _unknown(problem: str) -> InputError:
-    return UnknownKind(
-        f"config.json: {problem}.",
-        f"Kinds read here: {', '.join(sorted(formats()))}.",
-        "Open a model of one of these kinds.",
-    )
+    values = {"where": CONFIG, "problem": problem, "kinds": ", ".join(sorted(formats()))}
+    remedy = mark("Open a model of one of these kinds.")
+    return UnknownKind("{where}: {problem}.", "Kinds read here: {kinds}.", remedy, **values)

@@ -9,13 +9,14 @@ from core.checkpoints.foreign import keys, tensors
 from core.checkpoints.foreign.keys import Field, Values
 from core.checkpoints.foreign.table import Format, kin
 from core.checkpoints.foreign.tensors import Row
-from core.checkpoints.safety.config_schema import RANGES, Fields
+from core.checkpoints.safety.config_schema import RANGES, Fields, joined, wrong_value
 from core.checkpoints.task_heads import CHOICE, POOLED, HeadSpec, first_map, two_maps
 from core.models.albert import ALBERTConfig
 from core.models.bert import BERTConfig
 from core.models.bigbird import BigBirdConfig
 from core.models.deberta import DebertaConfig
 from core.models.mpnet import MPNetConfig
+from core.wording import mark
 
 SIZES = keys.size_fields()
 SEGMENTS = keys.whole_number("n_segments", "type_vocab_size")
@@ -81,8 +82,8 @@ def _read_later_rows(fields: Fields, values: Values) -> Values:
     rows = values["n_ctx"]
     pad = fields.whole_number("pad_token_id", largest=RANGES["n_vocab"], default=1, least=0)
     if rows <= pad + 1:
-        rule = f"The first token reads the row after that of padding, and pad_token_id is {pad:,}."
-        raise keys.wrong("max_position_embeddings", rows, rule)
+        rule = mark("The first token reads the row after that of padding, and pad_token_id is {pad:,}.")
+        raise wrong_value("max_position_embeddings", rows, rule, pad=pad)
     return {"first_place": pad + 1, "n_ctx": rows - pad - 1}
 
 
@@ -299,8 +300,8 @@ def _read_parts(fields: Fields, values: Values) -> Values:
     parts: Any = fields.raw("pos_att_type") or []
     names = [part.strip() for part in parts.lower().split("|")] if isinstance(parts, str) else parts
     if not isinstance(names, list) or any(not isinstance(name, str) or name not in PARTS for name in names):
-        rule = f"The parts that may be added to a score are {' and '.join(PARTS)}."
-        raise keys.wrong("pos_att_type", parts, rule, "Open a model with these.")
+        rule = mark("The parts that may be added to a score are {parts}.")
+        raise wrong_value("pos_att_type", parts, rule, "Open a model with these.", parts=joined(PARTS))
     return {ours: part in names for part, ours in PARTS.items()}
 
 

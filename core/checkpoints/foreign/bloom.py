@@ -9,7 +9,7 @@ from core.checkpoints.foreign.neox import FEED_FORWARD, NORMS, PACKED
 from core.checkpoints.foreign.rope import rope_field
 from core.checkpoints.foreign.table import Format, kin
 from core.checkpoints.foreign.tensors import QKV, Row, Weights
-from core.checkpoints.safety.config_schema import RANGES, Fields
+from core.checkpoints.safety.config_schema import RANGES, Fields, wrong_value
 from core.checkpoints.task_heads import of_decoder
 from core.models.bloom import BloomConfig
 from core.models.llama import LlamaConfig
@@ -51,7 +51,7 @@ ATTENTION = (
 def _check_attention(fields: Fields, values: Values) -> Values:
     parts = fields.raw("attn_config") or {}
     if not isinstance(parts, dict):
-        raise keys.wrong("attn_config", parts, "It is an object.")
+        raise wrong_value("attn_config", parts, "It is an object.")
     for each in ATTENTION:
         each.read(Fields(parts, "config.json, attn_config"), values)
     return {}

@@ -7,7 +7,7 @@ from typing import Any
 from core.checkpoints.foreign import keys, tensors
 from core.checkpoints.foreign.keys import Field, Values
 from core.checkpoints.foreign.table import Format, kin
-from core.checkpoints.safety.config_schema import RANGES, Fields
+from core.checkpoints.safety.config_schema import RANGES, Fields, wrong_value
 from core.checkpoints.task_heads import of_decoder
 from core.models.gpt import GPTConfig
 from core.models.gpt_neo import GPTNeoConfig
@@ -75,10 +75,11 @@ WORDS = ("global", "local")
 
 def _read_local(fields: Fields, values: Values) -> Values:
     n_layers, types = values["n_layers"], fields.raw("attention_types")
-    error = keys.wrong(
+    error = wrong_value(
         "attention_types",
         types,
-        f"It is a list of patterns of global and local, each with its number of repetitions; together one word for each of the {n_layers:,} layers.",
+        "It is a list of patterns of global and local, each with its number of repetitions; together one word for each of the {n:,} layers.",
+        n=n_layers,
     )
     patterns: Any = [[list(WORDS), n_layers // 2]] if types is None else types
     kinds: list[str] = []

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.checkpoints.files import printable
-from core.checkpoints.safety.config_schema import ELSEWHERE, RANGES, REPAIR, Fields, name_for
-from core.errors import InputError
+from core.checkpoints.safety.config_schema import ELSEWHERE, ONLY, RANGES, Fields, name_for
 
 Values = Mapping[str, Any]
 GELUS = {
@@ -42,11 +40,6 @@ class Field:
     write: Callable[[Any], Values] = lambda cfg: {}
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     only: tuple[str, ...] = ()
-
-
-def wrong(key: str, value: Any, rule: str, remedy: str = REPAIR) -> InputError:
-    """Return the error for a value of config.json."""
-    return InputError(f"config.json: {key} is {printable(repr(value), 60)}.", rule, remedy)
 
 
 def value_field(
@@ -145,7 +138,7 @@ def only(reason: str = "", remedy: str = ELSEWHERE, /, **settings: Any) -> Field
 
     def read(fields: Fields, values: Values) -> Values:
         for key, value in right(values).items():
-            fields.only(key, value, reason or f"Only {key} = {value!r} is computed for this kind.", remedy)
+            fields.only(key, value, reason or ONLY, remedy, computed=repr(value))
         return {}
 
     return Field(read=read, write=lambda cfg: right(vars(cfg)), only=tuple(settings))

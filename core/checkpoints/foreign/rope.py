@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from core.checkpoints.files import printable
-from core.checkpoints.foreign.keys import Field, Values, wrong
-from core.checkpoints.safety.config_schema import RANGES, Fields
-from core.errors import InputError
+from core.checkpoints.foreign.keys import Field, Values
+from core.checkpoints.safety.config_schema import RANGES, Fields, alternatives, config_error, wrong_value
+from core.errors import InputError, Phrase
+from core.wording import mark
 
 EVERYWHERE, SLIDING = TYPES = ("full_attention", "sliding_attention")
 FACTOR = {"factor": "rope_factor"}
@@ -29,17 +30,14 @@ BASES = ("rope_base", "rope_local_base")
 
 
 def _unread(problem: str, scalings: Sequence[str]) -> InputError:
-    rules = (f"{kind} (with {', '.join(SCALING_TYPES[kind])})".replace(" (with )", "") for kind in scalings)
-    return InputError(
-        f"config.json: {problem}.",
-        f"Rotary positions of this kind are read as {', or as '.join(rules)}.",
-        "Open a model with these.",
-    )
+    types = {kind: SCALING_TYPES[kind] for kind in scalings}
+    rule = mark("Rotary positions of this kind are read as {kinds}.")
+    return config_error(problem, rule, "Open a model with these.", kinds=alternatives(types))
 
 
 def _entries(key: str, value: Any, scalings: Sequence[str]) -> dict[str, Any]:
     if value is not None and not isinstance(value, dict):
-        raise _unread(f"{key} is {printable(repr(value), 40)}", scalings)
+        raise _unread(Phrase("{name} is {value}", name=key, value=printable(repr(value), 40)), scalings)
     return dict(value or {})
 
 
@@ -65,7 +63,8 @@ def rope_field(
         if share:
             part = entries.pop(SHARE, share if fields.raw(share_key) is None else fields.raw(share_key))
             if type(part) not in (int, float) or not 0 < part <= 1:
-                raise _unread(f"{share_key}, or {SHARE}, is {printable(repr(part), 40)}", scalings)
+                names = {"name": share_key, "other": SHARE, "value": printable(repr(part), 40)}
+                raise _unread(Phrase("{name}, or {other}, is {value}", **names), scalings)
             d_head = values.get("d_head") or values["d_model"] // values["n_heads"]
             results["d_rotary"] = int(d_head * part)
         if "longrope" in scalings and LONG & {entries.get("rope_type"), entries.get("type")}:
@@ -99,8 +98,9 @@ def _scaling_values(entries: dict[str, Any], scalings: Sequence[str]) -> Values:
         del numbers["truncate"]
     keys = numbers.keys() | {"factor"} if kind == "linear" else numbers.keys()
     if kind not in scalings or keys != SCALING_TYPES[kind].keys():
-        keys = f", with {printable(', '.join(sorted(map(str, numbers))), 80)}" if numbers else ""
-        raise _unread(f"its rotary positions are of the kind '{printable(kind, 40)}'{keys}", scalings)
+        wrong = Phrase("its rotary positions are of the kind '{kind}'", kind=printable(kind, 40))
+        names = printable(", ".join(sorted(map(str, numbers))), 80)
+        raise _unread(Phrase("{kind}, with {keys}", kind=wrong, keys=names) if numbers else wrong, scalings)
     return {SCALING_TYPES[kind][key]: value for key, value in numbers.items()}
 
 
@@ -113,7 +113,8 @@ def _pair_by_pair(fields: Fields, entries: Values, values: Values, scalings: Seq
     factor = entries.get("factor") or n_ctx / (original if known else 1)
     if not known or any(type(each) not in (int, float) for each in (*short, factor, size or 1)):
         short, original = (printable(repr(each), 40) for each in (short, original))
-        raise _unread(f"short_factor is {short}, {key} {original}", scalings)
+        given = {"short": short, "key": key, "original": original}
+        raise _unread(Phrase("short_factor is {short}, {key} {original}", **given), scalings)
     usual = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
     return {"rope_each": tuple(short), "rope_size": size or usual, "n_ctx": min(n_ctx, original)}
 
@@ -128,7 +129,8 @@ def dual_rope(keys: tuple[str, str], bases: tuple[float, float], scalings: Seque
         new = _entries("rope_parameters", fields.raw("rope_parameters"), scalings)
         both = {EVERYWHERE: fields.raw("rope_scaling"), **new}
         if set(both) - {EVERYWHERE, SLIDING}:
-            raise _unread(f"rope_parameters names {printable(str(sorted(map(str, both))), 80)}", scalings)
+            names = printable(str(sorted(map(str, both))), 80)
+            raise _unread(Phrase("rope_parameters names {names}", names=names), scalings)
         results: dict[str, Any] = {}
         for kind, name, key, base in zip((EVERYWHERE, SLIDING), BASES, keys, bases, strict=True):
             part = _entries("rope_parameters", both.get(kind), scalings)
@@ -156,8 +158,8 @@ def per_layer(fields: Fields, key: str, n: int, words: Sequence[Any]) -> list[An
     known = given is None or (isinstance(given, list) and len(given) == n)
     if known and all(each in words and type(each) is type(words[0]) for each in given or ()):
         return given
-    rule = f"It is a list of one of {', '.join(map(str, words))} for each of the {n:,} layers."
-    raise wrong(key, given, rule)
+    rule = mark("It is a list of one of {words} for each of the {n:,} layers.")
+    raise wrong_value(key, given, rule, words=", ".join(map(str, words)), n=n)
 
 
 def local(otherwise: Callable[[Fields, int], Iterable[int]]) -> Field:
@@ -192,12 +194,12 @@ def window(default: int = 0, switch: str = "") -> Field:
         if switch and not fields.flag(switch, False):
             return 0
         if switch and "layer_types" not in fields:
-            reason = "All layers look alike here, so the window is for all or for none."
+            reason = mark("All layers look alike here, so the window is for all or for none.")
             fields.only("max_window_layers", 0, reason)
         layer_kinds = per_layer(fields, "layer_types", values["n_layers"], TYPES)
         if layer_kinds and len(set(layer_kinds)) > 1:
-            reason = "Here all layers must have the same mask: the whole past, or one window."
-            raise wrong("layer_types", layer_kinds, reason, "Open a model with such layers.")
+            reason = mark("Here all layers must have the same mask: the whole past, or one window.")
+            raise wrong_value("layer_types", layer_kinds, reason, "Open a model with such layers.")
         if layer_kinds and layer_kinds[0] == EVERYWHERE:
             return 0
         if fields.says("sliding_window") and "sliding_window" not in fields:

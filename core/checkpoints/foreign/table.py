@@ -15,9 +15,9 @@ import tokenizers
 from core.checkpoints.foreign.keys import Field, Values
 from core.checkpoints.foreign.tensors import Row, Weights, as_rows, family_of, shapes
 from core.checkpoints.safety.config_schema import Fields, build_config
-from core.checkpoints.safety.load_plan import END_OF_TEXT, WeightMapping, unfit
+from core.checkpoints.safety.load_plan import END_OF_TEXT, MISSING, WeightMapping, unfit
 from core.checkpoints.task_heads import HeadSpec
-from core.errors import InputError
+from core.errors import InputError, Phrase
 
 REFUSED = frozenset({"quantization_config", "pruned_heads", "is_encoder_decoder", "add_cross_attention"})
 """Keys that a config must not turn on, unless a format allows it."""
@@ -161,7 +161,7 @@ class Format:
             there = {tuple(NUMBER.findall(f".{name}")[:stars]) for name in stored}
             first = next(numbers for numbers in product(*ranges) if numbers not in there)
             names = [f"{_numbered(name, first)}.weight" for name in rows if name.count("*") == stars]
-            raise unfit("missing", names, f"at least {least:,}")
+            raise unfit(MISSING, names, Phrase("at least {n:,}", n=least))
 
     def has_table(self, config: Any, stored: Collection[str]) -> bool:
         """Return whether the table of tokens, if there is one, is stored under any of its names."""

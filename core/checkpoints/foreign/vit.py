@@ -14,11 +14,12 @@ from core.checkpoints.foreign import keys, tensors
 from core.checkpoints.foreign.bert import DROPS, EPS, FEED_FORWARD, GELU
 from core.checkpoints.foreign.keys import Field, Values
 from core.checkpoints.foreign.table import Format, kin
-from core.checkpoints.safety.config_schema import Fields
+from core.checkpoints.safety.config_schema import Fields, wrong_value
 from core.data import patches
 from core.errors import InputError
 from core.layers.config_checks import LONGEST_NAME
 from core.models.vit import ViTConfig
+from core.wording import mark
 
 UNNAMED = {"0": "LABEL_0", "1": "LABEL_1"}
 """The classes of a config that names none: the library leaves out two of these names."""
@@ -41,8 +42,8 @@ def _classes(names: Any) -> Sequence[str]:
     number = len(names) if isinstance(names, dict) else 0
     labels = [str(names.get(str(i), "")) for i in range(number)] if number <= MOST_CLASSES else []
     if not labels or not all(isinstance(names.get(str(i)), str) for i in range(number)):
-        rule = f"It names the classes 0, 1, 2 and so on, of which there are at most {MOST_CLASSES:,}."
-        raise keys.wrong("id2label", names, rule)
+        rule = mark("It names the classes 0, 1, 2 and so on, of which there are at most {most:,}.")
+        raise wrong_value("id2label", names, rule, most=MOST_CLASSES)
     short = [printable(label.strip(), LONGEST_NAME - 8) for label in labels]
     repeated = {name for name in short if short.count(name) > 1} if len(set(short)) < number else set[str]()
     return tuple(f"{name} {i}" if name in repeated or not name else name for i, name in enumerate(short))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import reduce
 from typing import Any, TypeVar
 
-from core.checkpoints.files import printable
-from core.errors import InputError
+from core.checkpoints.files import printable, short
+from core.errors import InputError, Phrase
+from core.wording import mark
 
-REPAIR = "Correct it, or download the model again."
+CONFIG = "config.json"
+REPAIR = mark("Correct it, or download the model again.")
 RANGES: Mapping[str, int] = {
     "n_layers": 512,
     "n_decoder_layers": 512,
@@ -49,7 +52,11 @@ LARGEST = 10**9
 """Of a number without a unit of its own, as a cap."""
 
 Value = TypeVar("Value")
-ELSEWHERE = "Open a model without it."
+ELSEWHERE = mark("Open a model without it.")
+AND = mark("{one} and {other}")
+ONLY = mark("Only {name} = {computed} is computed for this kind.")
+WRONG_VALUE = mark("{where}: {name} is {value}.")
+WHOLE_NUMBER = mark("It must be a whole number from {least} to {largest:,}.")
 MOST_WORDS = 10_000
 """Words that a config may forbid."""
 
@@ -62,7 +69,7 @@ class Fields:
     core.errors.InputError: config.json: n_head is 0. It must be a whole number from 1 to 1,024. Correct it, or download the model again.
     """
 
-    def __init__(self, values: Mapping[str, Any], where: str = "config.json") -> None:
+    def __init__(self, values: Mapping[str, Any], where: str = CONFIG) -> None:
         self._values, self._where = values, where
 
     def __contains__(self, name: str) -> bool:
@@ -89,18 +96,18 @@ class Fields:
         if not numbers:
             if default is not None:
                 return default
-            raise self._wrong(
-                f"{names[0]} is missing", f"It must be a whole number from {least} to {largest:,}."
-            )
+            wrong = mark("{where}: {name} is missing.")
+            raise self._wrong(names[0], None, WHOLE_NUMBER, wrong=wrong, least=least, largest=largest)
         for name, value in numbers.items():
             if type(value) is not int or not least <= value <= largest:
-                raise self._wrong(
-                    f"{name} is {self._quote(value)}",
-                    f"It must be a whole number from {least} to {largest:,}.",
-                )
+                raise self._wrong(name, value, WHOLE_NUMBER, least=least, largest=largest)
         if len(set(numbers.values())) > 1:
-            raise self._wrong(
-                " and ".join(f"{n} is {v}" for n, v in numbers.items()), "They name the same size."
+            raise InputError(
+                "{where}: {sizes}.",
+                "They name the same size.",
+                REPAIR,
+                where=self._where,
+                sizes=joined(Phrase("{name} is {value}", name=n, value=v) for n, v in numbers.items()),
             )
         return next(iter(numbers.values()))
 
@@ -110,14 +117,15 @@ class Fields:
         known = {
             ours: next((name for name in theirs if name in said), theirs[0]) for ours, theirs in names.items()
         }
-        wrong = re.sub(r"\b(\w+)=", lambda match: f"{known.get(match[1], match[1])}=", error.wrong)
-        return InputError(wrong, error.rule, error.remedy)
+        return error.with_values(
+            lambda text: re.sub(r"\b(\w+)=", lambda match: f"{known.get(match[1], match[1])}=", text)
+        )
 
     def small(self, name: str, default: float) -> float:
         """Return a number strictly between 0 and 1, not so small that float32 rounds it to 0."""
         value = self._values.get(name, default)
         if type(value) not in (int, float) or not (math.isfinite(value) and SMALLEST <= value < 1):
-            raise self._wrong(f"{name} is {self._quote(value)}", f"It must lie between {SMALLEST} and 1.")
+            raise self._wrong(name, value, mark("It must lie between {least} and 1."), least=SMALLEST)
         return float(value)
 
     def positive(self, name: str, default: float) -> float:
@@ -126,15 +134,15 @@ class Fields:
         value = 0.0 if value is None else value
         least = 0 if self._values.get(name) is None else SMALLEST
         if type(value) not in (int, float) or not least <= value <= LARGEST:
-            rule = f"It must be a positive number from {SMALLEST} to {LARGEST:,}."
-            raise self._wrong(f"{name} is {self._quote(value)}", rule)
+            rule = mark("It must be a positive number from {least} to {largest:,}.")
+            raise self._wrong(name, value, rule, least=SMALLEST, largest=LARGEST)
         return float(value)
 
     def flag(self, name: str, default: bool | None) -> bool | None:
         """Return True or False; `default` if the key is absent or null."""
         value = self._values.get(name)
         if value is not None and not isinstance(value, bool):
-            raise self._wrong(f"{name} is {self._quote(value)}", "It must be true or false.")
+            raise self._wrong(name, value, mark("It must be true or false."))
         return default if value is None else value
 
     def one_of(self, name: str, choices: Mapping[str, Value], default: str) -> Value:
@@ -142,20 +150,20 @@ class Fields:
         value = self._values.get(name) or default
         if not isinstance(value, str) or value not in choices:
             raise self._wrong(
-                f"{name} is {self._quote(value)}", f"Known here: {', '.join(choices)}.", ELSEWHERE
+                name, value, mark("Known here: {choices}."), ELSEWHERE, choices=", ".join(choices)
             )
         return choices[value]
 
-    def only(self, name: str, value: Any, rule: str, remedy: str = ELSEWHERE) -> None:
+    def only(self, name: str, value: Any, rule: str, remedy: str = ELSEWHERE, **values: Any) -> None:
         """Raise InputError unless field `name` is absent, null or exactly `value`, the one that is implemented; `rule` and `remedy` are the error's second and third sentence."""
         given = self._values.get(name)
         if given is not None and (given != value or type(given) is not type(value)):
-            raise self._wrong(f"{name} is {self._quote(given)}", rule, remedy)
+            raise self._wrong(name, given, rule, remedy, **values)
 
     def absent(self, name: str, rule: str) -> None:
         """Check that a field is missing or empty."""
         if self._values.get(name):
-            raise self._wrong(f"{name} is set", rule, ELSEWHERE)
+            raise self._wrong(name, None, rule, ELSEWHERE, wrong=mark("{where}: {name} is set."))
 
     def token_id(self, name: str, n_vocab: int) -> int | None:
         """Return the id of a special token, of a list the first; None without one in the table."""
@@ -181,15 +189,27 @@ class Fields:
             or len(value) > MOST_WORDS
             or len({word[0] for word in value if len(word) == 1}) >= n_vocab
         ):
-            rule = f"It is a list of at most {MOST_WORDS:,} lists of ids, each below the {n_vocab:,} rows of the model, and leaves one to write."
-            raise self._wrong(f"{name} is {self._quote(value)}", rule)
+            rule = mark(
+                "It is a list of at most {most:,} lists of ids, each below the {rows:,} rows of the model, and leaves one to write."
+            )
+            raise self._wrong(name, value, rule, most=MOST_WORDS, rows=n_vocab)
         return tuple(map(tuple, value))
 
     def _quote(self, value: Any) -> str:
         return f"'{printable(value, 40)}'" if isinstance(value, str) else printable(repr(value)[:60], 40)
 
-    def _wrong(self, problem: str, rule: str, remedy: str = REPAIR) -> InputError:
-        return InputError(f"{self._where}: {problem}.", rule, remedy)
+    def _wrong(
+        self,
+        name: str,
+        value: Any,
+        rule: str,
+        remedy: str = REPAIR,
+        *,
+        wrong: str = WRONG_VALUE,
+        **values: Any,
+    ) -> InputError:
+        given = self._quote(value)
+        return InputError(wrong, rule, remedy, **values, where=self._where, name=name, value=given)
 
 
 def name_for(choices: Mapping[str, Value], value: Value) -> str | None:
@@ -203,15 +223,53 @@ def _names(values: Mapping[str, Any], depth: int = 3) -> set[str]:
     return set(values).union(*(_names(part, depth - 1) for part in within))
 
 
-def _mistyped(kind: type[Any], values: Mapping[str, Any]) -> str:
+def _mistyped(kind: type[Any], values: Mapping[str, Any]) -> Phrase:
     """Return the part of a sentence that lists the values of the wrong type for a config of this kind."""
     usual = kind.tiny()
     odd = [
-        f"{name} is {repr(value)[:30]}"
+        Phrase("{name} is {value}", name=name, value=repr(value)[:30])
         for name, value in values.items()
         if type(value) is not type(getattr(usual, name, value))
     ]
-    return f"{' and '.join(odd) or 'one of its values'}, which is not of the sort that stands there"
+    given = joined(odd) if odd else mark("one of its values")
+    return Phrase("{given}, which is not of the sort that stands there", given=given)
+
+
+def _phrase_of(error: ValueError) -> str:
+    return next((part for part in error.args if isinstance(part, Phrase)), str(error))
+
+
+def joined(parts: Iterable[str], pair: str = AND) -> str:
+    """Return several parts of a sentence as one, each pair as `pair` says.
+
+    >>> joined(["a", "b", "c"])
+    'a and b and c'
+    """
+    return reduce(lambda one, other: Phrase(pair, one=one, other=other), parts)
+
+
+def alternatives(kinds: Mapping[str, Iterable[str]]) -> str:
+    """Return several kinds, each with the keys that go with it, as one part of a sentence.
+
+    >>> alternatives({"default": (), "linear": ("factor",)})
+    'default, or as linear (with factor)'
+    """
+    given = {kind: ", ".join(keys) for kind, keys in kinds.items()}
+    each = (
+        Phrase("{kind} (with {keys})", kind=kind, keys=keys) if keys else kind for kind, keys in given.items()
+    )
+    return joined(each, mark("{one}, or as {other}"))
+
+
+def config_error(problem: str, rule: str, remedy: str, **values: Any) -> InputError:
+    """Return the error for a config.json; `problem` is the part of a sentence that follows its name."""
+    return InputError("{where}: {problem}.", rule, remedy, **values, where=CONFIG, problem=problem)
+
+
+def wrong_value(key: str, value: Any, rule: str, remedy: str = REPAIR, **values: Any) -> InputError:
+    """Return the error for a value of config.json."""
+    given = printable(repr(value), 60)
+    return InputError(WRONG_VALUE, rule, remedy, **values, where=CONFIG, name=key, value=given)
 
 
 def build_config(kind: type[Any], values: Mapping[str, Any], *, tables: bool = True) -> Any:
@@ -222,16 +280,10 @@ def build_config(kind: type[Any], values: Mapping[str, Any], *, tables: bool = T
     try:
         config = kind(**values)
     except (ValueError, TypeError) as error:
-        wrong = str(error) if isinstance(error, ValueError) else _mistyped(kind, values)
-        raise InputError(
-            f"config.json: {printable(wrong, 160)}.",
-            "The sizes must fit together.",
-            REPAIR,
-        ) from None
+        problem = _mistyped(kind, values) if isinstance(error, TypeError) else _phrase_of(error)
+        raise config_error(short(problem, 160), "The sizes must fit together.", REPAIR) from None
     if tables and config.n_ctx * config.d_model > MAX_POSITIONS:
-        raise InputError(
-            f"config.json: {config.n_ctx:,} positions of width {config.d_model:,}.",
-            f"Positions times width may be at most {MAX_POSITIONS:,}.",
-            REPAIR,
-        )
+        problem = Phrase("{n:,} positions of width {width:,}", n=config.n_ctx, width=config.d_model)
+        rule = mark("Positions times width may be at most {most:,}.")
+        raise config_error(problem, rule, REPAIR, most=MAX_POSITIONS)
     return config

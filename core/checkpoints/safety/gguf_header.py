@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from core.checkpoints.files import MB, printable
-from core.errors import InputError
+from core.errors import InputError, Phrase
+from core.wording import mark
 
 MAX_PAIRS, MAX_TENSORS, MAX_ITEMS, MAX_LETTERS, MAX_HEADER = 2_000, 20_000, 2**21, 2**16, 64 * MB
 NUMBERS: Mapping[int, str] = {
@@ -22,8 +23,8 @@ NUMBERS: Mapping[int, str] = {
 }
 """How each type of number is packed."""
 STRING, ARRAY = 8, 9
-RULE = "A GGUF file of version 2 or 3 is a list of facts, a list of tensors, and exactly their bytes."
-REMEDY = "Download the file again."
+RULE = mark("A GGUF file of version 2 or 3 is a list of facts, a list of tensors, and exactly their bytes.")
+REMEDY = mark("Download the file again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,15 @@ class _Reader:
         if version in (2 << 24, 3 << 24):
             raise bad(self.path, "it is big-endian, and only little-endian files are read")
         if version not in (2, 3):
-            raise bad(self.path, f"it is of version {version}")
+            raise bad(self.path, "it is of version {version}", version=version)
         if n_tensors > MAX_TENSORS or n_facts > MAX_PAIRS:
             raise bad(
                 self.path,
-                f"it lists {n_tensors:,} tensors and {n_facts:,} facts, of which at most {MAX_TENSORS:,} and {MAX_PAIRS:,} are read",
+                "it lists {tensors:,} tensors and {facts:,} facts, of which at most {most:,} and {most_facts:,} are read",
+                tensors=n_tensors,
+                facts=n_facts,
+                most=MAX_TENSORS,
+                most_facts=MAX_PAIRS,
             )
         facts: dict[str, Any] = {}
         for _ in range(n_facts):
@@ -86,10 +91,11 @@ class _Reader:
             self._once(name := self.string(), tensors)
             (rank,) = self.take("<I")
             if not 1 <= rank <= 4:
-                raise bad(self.path, f"'{printable(name)}' has {rank:,} axes, and not one to four")
+                wrong = mark("'{name}' has {n:,} axes, and not one to four")
+                raise bad(self.path, wrong, name=printable(name), n=rank)
             shape = self.take(f"<{rank}Q")
             if math.prod(shape) > 2**40 or 0 in shape:
-                raise bad(self.path, f"'{printable(name)}' has the shape {shape}")
+                raise bad(self.path, "'{name}' has the shape {shape}", name=printable(name), shape=str(shape))
             kind, begin = self.take("<IQ")
             tensors[name] = Stored(kind, tuple(reversed(shape)), begin)
         step = facts.get("general.alignment", 32)
@@ -104,20 +110,22 @@ class _Reader:
         if kind in NUMBERS:
             return self.take("<" + NUMBERS[kind])[0]
         if kind != ARRAY:
-            raise bad(self.path, f"a fact is of the kind {kind}")
+            raise bad(self.path, "a fact is of the kind {kind}", kind=kind)
         inner, n = self.take("<IQ")
         if n > MAX_ITEMS:
-            raise bad(self.path, f"a list has {n:,} items, of which at most {MAX_ITEMS:,} are read")
+            wrong = mark("a list has {n:,} items, of which at most {most:,} are read")
+            raise bad(self.path, wrong, n=n, most=MAX_ITEMS)
         if inner == STRING:
             return [self.string() for _ in range(n)]
         if inner not in NUMBERS:
-            raise bad(self.path, f"a list is of the kind {inner}")
+            raise bad(self.path, "a list is of the kind {kind}", kind=inner)
         return list(self.take(f"<{n}{NUMBERS[inner]}"))
 
     def string(self) -> str:
         (n,) = self.take("<Q")
         if n > MAX_LETTERS:
-            raise bad(self.path, f"a string has {n:,} bytes, of which at most {MAX_LETTERS:,} are read")
+            wrong = mark("a string has {n:,} bytes, of which at most {most:,} are read")
+            raise bad(self.path, wrong, n=n, most=MAX_LETTERS)
         return self._bytes(n).decode("utf-8")
 
     def take(self, form: str) -> tuple[Any, ...]:
@@ -131,8 +139,11 @@ class _Reader:
 
     def _once(self, name: str, entries: Mapping[str, Any]) -> None:
         if name in entries:
-            raise bad(self.path, f"'{printable(name)}' occurs twice")
+            raise bad(self.path, "'{name}' occurs twice", name=printable(name))
 
 
-def bad(path: Path, problem: str) -> InputError:
-    return InputError(f"{path.name} is damaged: {problem}.", RULE, REMEDY)
+def bad(path: Path, problem: str, **values: Any) -> InputError:
+    """Return the error for a damaged file; `problem` is a part of a sentence with `values`."""
+    return InputError(
+        "{name} is damaged: {problem}.", RULE, REMEDY, name=path.name, problem=Phrase(problem, **values)
+    )

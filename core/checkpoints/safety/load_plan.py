@@ -13,17 +13,21 @@ import torch
 from torch import Tensor, nn
 
 from core.checkpoints.files import printable
+from core.checkpoints.safety.config_schema import CONFIG
 from core.checkpoints.safety.safetensors_header import Entry
 from core.checkpoints.weights import MAPPED, Weights
-from core.errors import InputError
+from core.errors import InputError, Phrase
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import HALF, Linear
 from core.layers.positions import Sinusoidal
 from core.layers.task_head import Head, PooledMaps, Pooling, TaskHead
 from core.models import Family
+from core.wording import mark
 
 FLOAT32 = 4
 """Bytes of a number in memory, however it is stored."""
+MISSING = mark("Weights missing: {names}.")
+TOGETHER = mark("Config and weights must belong together.")
 NEVER = re.compile(r"(?!)")
 TABLES = re.compile(r"embed\.(?!token\.weight)|.*bias\.weight|distance\.weight")
 """Small tables that are float32 in memory, whatever they are stored in: of places, segments, distances."""
@@ -176,34 +180,41 @@ def check_names(
     other = [name for name in stored if name not in shapes and not ignored.fullmatch(name)]
     unused = tuple(name for name in other if heads.match(name))
     if missing:
-        raise unfit("missing", missing, f"exactly {len(wanted):,}")
+        raise unfit(MISSING, missing, Phrase("exactly {n:,}", n=len(wanted)))
     if left := [name for name in other if name not in unused]:
-        raise unfit("left over", left, f"exactly {len(wanted):,}")
+        raise unfit(mark("Weights left over: {names}."), left, Phrase("exactly {n:,}", n=len(wanted)))
     for name, shape in shapes.items():
         entry = stored[name]
         if entry.shape != shape:
             raise InputError(
-                f"'{name}' has the shape {entry.shape}, config.json asks for {shape}.",
-                "Config and weights must belong together.",
+                "'{name}' has the shape {stored}, {where} asks for {shape}.",
+                TOGETHER,
                 "Download or export the model again.",
+                name=name,
+                stored=str(entry.shape),
+                where=CONFIG,
+                shape=str(shape),
             )
         if not entry.is_float:
             raise InputError(
-                f"'{name}' is stored as {entry.dtype}.",
+                "'{name}' is stored as {dtype}.",
                 "Weights are floating-point numbers.",
                 "Export it as F32 or F16.",
+                name=name,
+                dtype=entry.dtype,
             )
     return unused
 
 
-def unfit(problem: str, names: list[str], expected: str) -> InputError:
+def unfit(wrong: str, names: list[str], expected: str) -> InputError:
     """Return the error for tensors that do not fit, the first five by name; `expected` says how many there must be."""
-    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
     few = ", ".join(printable(name, 72) for name in names[:5])
     return InputError(
-        f"Weights {problem}: {few}{more}.",
-        f"This model has {expected} tensors; none is guessed and none is thrown away.",
+        wrong,
+        "This model has {expected} tensors; none is guessed and none is thrown away.",
         "Download or export the model again, as the kind its config names.",
+        names=Phrase("{names} and {n:,} more", names=few, n=len(names) - 5) if len(names) > 5 else few,
+        expected=expected,
     )
 
 
@@ -263,9 +274,11 @@ def build(plan: Plan, weights: Weights, between: Callable[[], object] = lambda: 
         for copy in take.copies:
             if copy in weights.entries and not torch.equal(value, get(copy)):
                 raise InputError(
-                    f"'{copy}' differs from '{take.name}'.",
+                    "'{copy}' differs from '{name}'.",
                     "The output layer of this family reads the table of its tokens (tied weights).",
                     "Open a model whose output layer is tied.",
+                    copy=copy,
+                    name=take.name,
                 )
         for ours, part in take.from_stored(value):
             half = part.dtype in HALF

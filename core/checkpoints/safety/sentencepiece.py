@@ -24,7 +24,11 @@ Value = int | bytes
 
 
 class Unreadable(ValueError):
-    """Problem of a file as a part of a sentence."""
+    """Problem of a file as a part of a sentence, with its values."""
+
+    def __init__(self, message: str, **values: object) -> None:
+        super().__init__(message.format(**values))
+        self.message, self.values = message, values
 
 
 def read(data: bytes) -> dict:
@@ -44,7 +48,7 @@ def read(data: bytes) -> dict:
     for number, value in message_fields(data):
         if number == PIECES:
             if len(pieces) == MAX_PIECES:
-                raise Unreadable(f"it has more than {MAX_PIECES:,} pieces")
+                raise Unreadable("it has more than {n:,} pieces", n=MAX_PIECES)
             pieces.append(_piece(_bytes(value)))
         elif number == TRAINER:
             trainer |= dict(message_fields(_bytes(value)))
@@ -124,21 +128,23 @@ def _bytes(value: Value) -> bytes:
 def _check(pieces: list[tuple[str, float, int]], trainer: dict[int, Value], rules: dict[int, Value]) -> None:
     kind = trainer.get(MODEL_TYPE, UNIGRAM)
     if kind != UNIGRAM:
-        named = KINDS.get(kind, "unknown") if isinstance(kind, int) else "unknown"
-        raise Unreadable(f"its model type is {named}, and only Unigram is read")
+        named = KINDS.get(kind) if isinstance(kind, int) else None
+        if named is None:
+            raise Unreadable("its model type is unknown, and only Unigram is read")
+        raise Unreadable("its model type is {kind}, and only Unigram is read", kind=named)
     kinds = [kind for _, _, kind in pieces]
     if trainer.get(BYTES) or BYTE in kinds:
         raise Unreadable("it writes unknown letters as bytes (byte_fallback), which is not computed here")
     if trainer.get(AS_SUFFIX) or not rules.get(ESCAPE, 1):
         raise Unreadable("it marks spaces otherwise than by ▁ before a word, which is not computed here")
     if kinds.count(UNKNOWN) != 1:
-        raise Unreadable(
-            f"it has {'no piece' if UNKNOWN not in kinds else 'several pieces'} for what is unknown"
-        )
+        if UNKNOWN in kinds:
+            raise Unreadable("it has several pieces for what is unknown")
+        raise Unreadable("it has no piece for what is unknown")
     if NORMAL not in kinds or not set(kinds) <= {NORMAL, UNKNOWN, CONTROL, USER, UNUSED}:
         raise Unreadable("its pieces are not understood")
     if kinds.count(USER) > MAX_NAMED:
-        raise Unreadable(f"its maker named more than {MAX_NAMED:,} pieces")
+        raise Unreadable("its maker named more than {n:,} pieces", n=MAX_NAMED)
     if len({piece for piece, _, _ in pieces}) < len(pieces):
         raise Unreadable("a piece of it occurs twice")
 

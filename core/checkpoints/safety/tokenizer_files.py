@@ -9,14 +9,20 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-NO_JSON = "it is not readable JSON"
+mark = str
+"""The name by which the catalogues find a message that is raised elsewhere."""
+NO_JSON = mark("it is not readable JSON")
 MARK: Any = re.compile(r"[ \t\r\n]*([{}:,]?)[ \t\r\n]*")
 
 
 class Refused(Exception):
-    """Problem of a tokenizer as a part of a sentence; `file` names the wrong file where there are several."""
+    """Problem of a tokenizer as a part of a sentence, with its values; `file` names the wrong file where there are several."""
 
     file = ""
+
+    def __init__(self, message: str, **values: Any) -> None:
+        super().__init__(message.format(**values) if values else message)
+        self.message, self.values = message, values
 
 
 SPECIAL_TOKENS = {
@@ -100,7 +106,7 @@ def from_words(vocab: str, rules: str) -> str:
     with open(vocab, encoding="utf-8") as file:
         vocabulary = {line.rstrip("\n"): index for index, line in enumerate(file)}
     if unknown not in vocabulary:
-        raise Refused(f"it has no {unknown} for unknown words")
+        raise Refused("it has no {name} for unknown words", name=unknown)
     vocabulary.pop("", None)
     if letters:
         backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token=unknown))
@@ -156,10 +162,10 @@ def cutter(path: str, longest: int) -> dict:
     try:
         facts = spm["read"](Path(path).read_bytes())
     except spm["Unreadable"] as error:
-        raise Refused(str(error)) from None
+        raise Refused(error.message, **error.values) from None
     tables = [{"type": "Precompiled", "precompiled_charsmap": facts["table"]}] if facts["table"] else []
     if wrong := unigram["problem"](facts["vocab"], tables, longest):
-        raise Refused(wrong)
+        raise Refused(wrong.message, **wrong.values)
     vocab = [(piece, score) for piece, score in facts.pop("vocab")]
     return {**facts, "model": tokenizers.Tokenizer(models.Unigram(vocab, unk_id=0)).to_str()}
 

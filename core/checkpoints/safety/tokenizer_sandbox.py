@@ -14,7 +14,7 @@ wrong with yet another text must not be in it: regular expressions are those of 
 looked up in pieces only up to a length, and texts grow by little. Prints two lines: the cleaned file as soon as it is
 loaded, so that who waits can load it while texts are tried, else nothing; and one object:
 {"n_ids": .., "largest_id": ..}, of Marian's with "cutters" (see `tokenizer_files.cutter`),
-or {"problem": "a sentence part", "file": its name}. Imports nothing of ours but the files beside it.
+or {"problem": "a part of a sentence", "values": those in it, "file": its name}. Imports nothing of ours but the files beside it.
 """
 
 import gc
@@ -151,12 +151,12 @@ def steps(part: object, key: str, depth: int = 0) -> list[dict]:
     if part is None:
         return []
     if not isinstance(part, dict) or depth > 3:
-        raise Refused(f"its {key} is not understood")
+        raise Refused("its {key} is not understood", key=key)
     if part.get("type") != "Sequence":
         return [part]
     inner = part.get(key + "s", part.get("processors"))
     if not isinstance(inner, list):
-        raise Refused(f"its {key} is not understood")
+        raise Refused("its {key} is not understood", key=key)
     return [step for one in inner[: MAX_STEPS + 1] for step in steps(one, key, depth + 1)]
 
 
@@ -170,19 +170,20 @@ def check_parts(tokenizer: dict) -> None:
     ):
         parts = steps(tokenizer.get(key), inner)
         if len(parts) > MAX_STEPS:
-            raise Refused(f"its {key} has more than {MAX_STEPS} steps")
+            raise Refused("its {key} has more than {n} steps", key=key, n=MAX_STEPS)
         for step in parts:
             if str(step.get("type")) not in known:
-                raise Refused(f"its {key} '{str(step.get('type'))[:40]}' is not among the known ones")
+                name = str(step.get("type"))[:40]
+                raise Refused("its {key} '{name}' is not among the known ones", key=key, name=name)
             check_regex(step, key)
         if key in ("normalizer", "decoder"):
             check_growth(parts, key)
     model = tokenizer.get("model")
     if not isinstance(model, dict) or str(model.get("type", "BPE")) not in MODELS:
-        raise Refused("its model is not among the known ones (" + ", ".join(sorted(MODELS)) + ")")
+        raise Refused("its model is not among the known ones ({names})", names=", ".join(sorted(MODELS)))
     longest = model.get("max_input_chars_per_word") or 100
     if type(longest) is not int or longest > MAX_WORD:
-        raise Refused(f"its model looks up words of more than {MAX_WORD:,} letters in pieces")
+        raise Refused("its model looks up words of more than {n:,} letters in pieces", n=MAX_WORD)
     affixes = ("continuing_subword_prefix", "end_of_word_suffix")
     if any(len(str(model.get(name) or "")) > 16 for name in affixes):
         raise Refused("its model writes a long text at every piece")
@@ -197,7 +198,7 @@ def check_unigram(vocab: object, normalizers: list[dict]) -> None:
         return
     problem = runpy.run_path(str(Path(__file__).with_name("unigram.py")))["problem"]
     if wrong := problem(vocab, normalizers, MAX_WORD):
-        raise Refused(wrong)
+        raise Refused(wrong.message, **wrong.values)
 
 
 def check_regex(step: dict, key: str) -> None:
@@ -206,7 +207,9 @@ def check_regex(step: dict, key: str) -> None:
     regex = str(pattern["Regex"]) if isinstance(pattern, dict) and "Regex" in pattern else r"\s"
     if regex not in REGEXES and not SIGNS.fullmatch(regex):
         raise Refused(
-            f"its {key} has the regular expression '{regex[:60]}', which is not among the known ones"
+            "its {key} has the regular expression '{regex}', which is not among the known ones",
+            key=key,
+            regex=regex[:60],
         )
 
 
@@ -236,18 +239,18 @@ def check_growth(parts: list[dict], key: str) -> None:
             text = pattern.get("String", "x") if isinstance(pattern, dict) else "x"
             content = step.get("content")
             if not isinstance(text, str) or not isinstance(content, str):
-                raise Refused(f"its {key} has a Replace that is not understood")
+                raise Refused("its {key} has a Replace that is not understood", key=key)
             growth *= max(1, -(-len(content) // max(1, len(text))))
         elif step["type"] == "Prepend" and len(str(step.get("prepend", ""))) > 16:
-            raise Refused(f"its {key} writes a long text before every text")
+            raise Refused("its {key} writes a long text before every text", key=key)
     if growth > GROWTH:
-        raise Refused(f"its {key} makes a text up to {growth:,} times longer")
+        raise Refused("its {key} makes a text up to {n:,} times longer", key=key, n=growth)
 
 
 def check_added(tokenizer: dict) -> None:
     added = tokenizer.get("added_tokens") or []
     if not isinstance(added, list) or len(added) > MAX_ADDED:
-        raise Refused(f"it adds more than {MAX_ADDED:,} tokens")
+        raise Refused("it adds more than {n:,} tokens", n=MAX_ADDED)
     for token in added:
         if not isinstance(token, dict) or not isinstance(token.get("content"), str) or not token["content"]:
             raise Refused("it adds a token without a name")
@@ -308,6 +311,11 @@ def try_kind(out: Out, name: str, files: list[str]) -> dict:
     return {**tried(out, names), "cutters": cutters}
 
 
+def description(error: Any, file: str = "") -> dict:
+    """Return the message of a problem with its values, and the name of the file."""
+    return {"problem": error.message, "values": error.values} | ({"file": file} if file else {})
+
+
 def main(argv: list[str]) -> None:
     sys.path.append(argv[0])
     memory, cpu, out_bytes = (int(value) for value in argv[1:4])
@@ -317,23 +325,24 @@ def main(argv: list[str]) -> None:
     try:
         facts = try_kind(out, argv[4], argv[5:])
     except Refused as error:
-        facts = {"problem": str(error), "file": error.file or argv[4]}
+        facts = description(error, error.file or argv[4])
     except UnicodeDecodeError:
-        facts = {"problem": NO_JSON if argv[4].endswith(".json") else "it is not UTF-8 text"}
+        facts = description(
+            Refused(NO_JSON) if argv[4].endswith(".json") else Refused("it is not UTF-8 text")
+        )
     except (json.JSONDecodeError, RecursionError):
-        facts = {"problem": NO_JSON}
+        facts = description(Refused(NO_JSON))
     except MemoryError:
-        facts = {"problem": "it needs too much memory"}
+        facts = description(Refused("it needs too much memory"))
     except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
-        facts = {
-            "problem": f"the tokenizers library refuses it ({str(error).splitlines()[0][:200] if str(error) else type(error).__name__})"
-        }
+        words = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        facts = description(Refused("the tokenizers library refuses it ({error})", error=words))
     if not out.has_written:
         out.say("")
     try:
         out.say(json.dumps(facts, ensure_ascii=False))
     except Refused as error:
-        out.say(json.dumps({"problem": str(error)}))
+        out.say(json.dumps(description(error)))
     os._exit(0)  # what was made need not be taken apart
 
 

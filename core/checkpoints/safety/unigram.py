@@ -15,14 +15,26 @@ MAX_LETTERS = 18
 LEAF, VALUE = 0x80000000, 0x7FFFFFFF
 
 
-def problem(vocab: object, normalizers: list[dict], longest: int) -> str:
+class Problem(str):
+    """Problem as a part of a sentence, in English, with the message and the values that it is made of; "" for none."""
+
+    message: str
+    values: dict[str, object]
+
+    def __new__(cls, message: str = "", **values: object) -> "Problem":
+        problem = super().__new__(cls, message.format(**values))
+        problem.message, problem.values = message, values
+        return problem
+
+
+def problem(vocab: object, normalizers: list[dict], longest: int) -> Problem:
     """Return the problem of the pieces, where the vocabulary is a list of them, or of a table of letters; "" if there is none."""
     found = [pieces(vocab, longest)] if isinstance(vocab, list) else []
     tables = [step.get("precompiled_charsmap") for step in normalizers if step.get("type") == "Precompiled"]
-    return next(filter(None, (*found, *map(letters, tables))), "")
+    return next(filter(None, (*found, *map(letters, tables))), Problem())
 
 
-def pieces(vocab: list, longest: int) -> str:
+def pieces(vocab: list, longest: int) -> Problem:
     """Return the problem of the pieces of a Unigram model, "" if there is none: each is a text with a score, of few letters.
 
     >>> pieces([["a", -1.5]], 3), pieces([["aaaa", -1.5]], 3)
@@ -30,13 +42,13 @@ def pieces(vocab: list, longest: int) -> str:
     """
     for piece in vocab:
         if not isinstance(piece, list) or len(piece) != 2 or not isinstance(piece[0], str):
-            return "its vocabulary is not understood"
+            return Problem("its vocabulary is not understood")
         if len(piece[0]) > longest:
-            return f"its vocabulary has a piece of more than {longest:,} letters"
-    return ""
+            return Problem("its vocabulary has a piece of more than {n:,} letters", n=longest)
+    return Problem()
 
 
-def letters(text: object) -> str:
+def letters(text: object) -> Problem:
     """Return the problem of a `precompiled_charsmap` (base64), "" if there is none.
 
     It holds a size, so many bytes of a double-array trie (Yata's darts-clone), then the texts that its leaves point to,
@@ -52,11 +64,11 @@ def letters(text: object) -> str:
         units, written = array("I", data[4 : 4 + size]), data[4 + size :]
         written.decode("utf-8")
     except (binascii.Error, ValueError):
-        return "its table of letters is not understood"
+        return Problem("its table of letters is not understood")
     if sys.byteorder != "little":
         units.byteswap()
     if not units or len(data) < 4 + size:
-        return "its table of letters is cut off"
+        return Problem("its table of letters is cut off")
     reached = defaultdict(list)
     for j, unit in enumerate(units):
         if unit & 0xFF and not unit & LEAF:  # by byte 0 nothing is reached: it ends a text
@@ -68,29 +80,30 @@ def letters(text: object) -> str:
             continue
         seen.add(place)
         if place | 0xFF >= len(units):
-            return "its table of letters leads out of itself"
+            return Problem("its table of letters leads out of itself")
         for j in reached[place]:
             after = j ^ _offset(units[j])
             waiting.append(after)
             if units[j] >> 8 & 1 and (wrong := _leaf(units, after, written)):
                 return wrong
-    return ""
+    return Problem()
 
 
-def _leaf(units: array, place: int, texts: bytes) -> str:
+def _leaf(units: array, place: int, texts: bytes) -> Problem:
     if place >= len(units):
-        return "its table of letters leads out of itself"
+        return Problem("its table of letters leads out of itself")
     begin = units[place] & VALUE
     end = texts.find(b"\0", begin)
     try:
         wrote = texts[begin : end if end >= 0 else len(texts)].decode("utf-8")
     except ValueError:
-        return "its table of letters cuts a letter in two"
+        return Problem("its table of letters cuts a letter in two")
     if begin > len(texts) or len(wrote) > MAX_LETTERS:
-        return (
-            f"its table of letters writes nothing that is there, or more than {MAX_LETTERS} letters for one"
+        return Problem(
+            "its table of letters writes nothing that is there, or more than {n} letters for one",
+            n=MAX_LETTERS,
         )
-    return ""
+    return Problem()
 
 
 def _offset(unit: int) -> int:

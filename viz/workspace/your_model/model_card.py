@@ -42,7 +42,8 @@ def card(model: Model, facts: tuple[tuple[str, str], ...], text: str) -> None:
         st.header(literal(model.name), anchor=False)
         with st.container(horizontal=True, gap="medium"):
             for name, value in facts:
-                st.markdown(f":gray[:small[{literal(name)}]]  \n{literal(value)}", width="content")
+                words, told = literal(in_reader_language(name)), literal(in_reader_language(value))
+                st.markdown(f":gray[:small[{words}]]  \n{told}", width="content")
         _onward(model, text)
 
 
