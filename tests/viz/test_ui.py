@@ -181,7 +181,7 @@ from core.serving.engine import Busy, Superseded
 from viz.shell import errors
 class Panic(BaseException): pass
 kinds = {{"input": InputError("The text is empty.", "A model needs a word.", "Type one."), "bug": KeyError("/secret/path"),
-          "panic": Panic("/secret/path")}}
+          "busy": Busy("The queue is empty.", "Nobody else is let in.", "Type one."), "panic": Panic("/secret/path")}}
 st.text_input("Sentence", "mine")
 with errors.guard():
     raise kinds[{kind!r}]
@@ -189,7 +189,7 @@ st.text("after")
 """
 
 
-@pytest.mark.parametrize("kind", ["input", "bug", "panic"])
+@pytest.mark.parametrize("kind", ["input", "busy", "bug", "panic"])
 def test_the_boundary_shows_no_path_and_keeps_the_text(kind: str) -> None:
     test = AppTest.from_string(GUARD.format(kind=kind)).run()
     assert not test.exception
@@ -198,8 +198,8 @@ def test_the_boundary_shows_no_path_and_keeps_the_text(kind: str) -> None:
     assert "Traceback" not in said
     assert said.endswith("after")
     assert test.text_input[0].value == "mine"
-    assert states(said, "is empty", "Type one") == (kind == "input")
-    assert ("server's log" in said) == (kind != "input")
+    assert states(said, "is empty", "Type one") == (kind in ("input", "busy"))
+    assert ("server's log" in said) == (kind in ("bug", "panic"))
 
 
 def test_the_boundary_lets_streamlit_stop_and_rerun() -> None:

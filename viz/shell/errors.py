@@ -28,7 +28,7 @@ def count() -> int:
 def guard() -> Iterator[None]:
     """Run a page, or a fragment (as a decorator below `@st.fragment`), inside the boundary and in its turn.
 
-    Bad input is shown as its three parts, and the visitor's text stays in the box. A request that a newer one replaced
+    Bad input, and a server that is too busy, is shown as its three parts, and the visitor's text stays in the box. A request that a newer one replaced
     ends the run silently. Anything else, a panic in Rust included (those are BaseException), shows a short number that
     is also in the log. Streamlit's own stop and rerun pass through.
     """
@@ -44,7 +44,7 @@ def guard() -> Iterator[None]:
 
 def show(error: BaseException) -> bool:
     """Tell the visitor about one error; also the server's handler for what escaped the boundary (callbacks)."""
-    from core.serving.engine import Busy, Superseded
+    from core.serving.engine import Superseded
 
     global _shown_count
     if isinstance(error, Superseded):
@@ -53,8 +53,6 @@ def show(error: BaseException) -> bool:
     language.begin()
     if isinstance(error, InputError):
         notices.box(error.wrong, error.rule, error.remedy)
-    elif isinstance(error, Busy):
-        notices.box(_("The machine is busy."), str(error), _("Your text is kept: try again in a moment."))
     else:
         number = secrets.token_hex(3)
         _LOG.error("error %s", number, exc_info=error)
