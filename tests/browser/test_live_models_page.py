@@ -120,6 +120,7 @@ def test_a_sentence_typed_on_a_stick_is_run_as_in_python(
     """All patterns and the prediction; a head chosen by key, then zero; a bad text keeps what is typed; markup is text."""
     url = (published("bert-mini") / "index.html").as_uri()
     page = reader(url, viewport={"width": 390, "height": 844}, color_scheme="dark", offline=True)
+    expect(page.locator("#back")).to_be_hidden()  # it is in no lesson
     expect(page.locator("#pictures .atlas.heads")).to_be_visible()
     text = "The <b>king</b> and the [MASK]."
     page.get_by_label("Your sentence").fill(text)
@@ -263,8 +264,15 @@ def test_a_stop_of_a_lesson_leads_to_its_model_also_without_the_network(
         page.reload()
         page.get_by_role("link", name="own sentence").click()
         expect(page.locator("#output")).to_contain_text("%")
-        page.go_back()
+        page.keyboard.press("Tab")
+        expect(page.locator("#back a")).to_be_focused()
+        page.keyboard.press("Enter")
         expect(page.locator("#name")).to_have_text("Masked words")
+        page.keyboard.press("PageDown")
+        page.get_by_role("link", name="own sentence").click()
+        page.locator("#back a").click()
+        expect(page.locator("#finished")).to_be_visible()
+        page.keyboard.press("PageUp")
     page.get_by_role("link", name="own sentence").click()
     expect(page.locator("#output")).to_contain_text("%")
     alone = reader((tmp_path / "out.html").as_uri())

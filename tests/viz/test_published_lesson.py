@@ -300,6 +300,7 @@ def test_models_chosen_on_publish_go_into_the_folder_and_are_linked(
         language == "en",
         language != "en",
     ]
+    assert b'"lesson": "../index.html"' in pages[1]
     packed = re.search(rb'"([\w+/=]{20,})"', folder.read(f"{home}/parts/stop-1.js"))
     assert (
         packed

@@ -150,7 +150,7 @@ def _publish(made: record.Recording, out: Path, *, own_sentences: bool) -> list[
     """Write the folder and the one file, and the models for `own_sentences` into the folder; return a line on each."""
     models = live.add_own_sentences(made) if own_sentences else []
     folder, single = site.write(made, out)
-    written = live.write(models, out / live.FOLDER) if models else {}
+    written = live.write(models, out / live.FOLDER, in_lesson=True) if models else {}
     none = ["No stop shows one of the models that run in a page: there is none."]
     return [
         *(f"{out / live.FOLDER / path}: {size:,} bytes" for path, size in written.items()),

@@ -37,6 +37,8 @@ from viz.shell.lessons.views import parse_view
 
 FOLDER = "live"
 """The folder of the models in that of a lesson."""
+LESSON = "../index.html"
+"""The page of the lesson, from that of the models."""
 PAGE = Path(__file__).resolve().parent / "page"
 EXAMPLES = {
     "gpt-mini": "The old man sat by the fire and told the king about the",
@@ -61,14 +63,14 @@ STEPS = ("start", "now", "values", "allowed", "shape", "kind", "step", "bound", 
 """Fields of a packet's header that the run in the browser fills."""
 
 
-def write(names: Sequence[str], out: Path) -> dict[str, int]:
-    """Write the folder `out` with these models; return the bytes of its files.
+def write(names: Sequence[str], out: Path, *, in_lesson: bool = False) -> dict[str, int]:
+    """Write the folder `out` with these models; return the bytes of its files. `in_lesson`: it is in the folder of a lesson, to which its page leads back.
 
     Raises:
         InputError: `out` holds something else than a published page, or a model does not run in a page.
     """
     site.require_free(out)
-    files = folder_files(names)
+    files = folder_files(names, in_lesson=in_lesson)
     shutil.rmtree(out / "models", ignore_errors=True)
     for path, data in files.items():
         (out / path).parent.mkdir(parents=True, exist_ok=True)
@@ -94,8 +96,10 @@ def add_own_sentences(recording: Recording, models: Sequence[str] | None = None)
     return sorted(names)
 
 
-def folder_files(names: Sequence[str], packer: Callable[[str], bytes] | None = None) -> dict[str, bytes]:
-    """Return the files of the folder by their paths in it, in the language of this thread; `packer` makes the file of a model, by default here."""
+def folder_files(
+    names: Sequence[str], packer: Callable[[str], bytes] | None = None, *, in_lesson: bool = False
+) -> dict[str, bytes]:
+    """Return the files of the folder by their paths in it, in the language of this thread; `packer` makes the file of a model, by default here. `in_lesson` as in `write`."""
     files = {f"models/{name}.js": (packer or pack)(name) for name in names}
     models = [_described(name, len(files[f"models/{name}.js"])) for name in names]
     page = Recording(
@@ -108,6 +112,8 @@ def folder_files(names: Sequence[str], packer: Callable[[str], bytes] | None = N
     engine = f'"use strict";\n{join_modules(follow(PAGE / "serve.js"), site.VIZ)}'
     version = hashlib.blake2b(b"".join(files.values()), digest_size=8).hexdigest()
     told: dict[str, Any] = {"models": models, "version": version, "licences": site.licences(page)}
+    if in_lesson:
+        told["lesson"] = LESSON
     if current() is not ENGLISH:
         words = [one.packed_words(current().code) for one in INSTRUMENTS]
         told["languages"] = {identity(packed): zlib.decompress(packed).decode() for packed in words}

@@ -102,7 +102,7 @@ async function show(to, focus = false) {
     typeset(at("says"), stop, "says");
     const none = !stop.phases.some(({ pictures }) => pictures.length);
     at("own").hidden = !stop.own || !lesson.version;   // the models are beside the folder's page, not beside the one file
-    if (stop.own) at("own").firstChild.href = `${lesson.live}#${stop.own}`;
+    if (stop.own) at("own").firstChild.href = `${lesson.live}#${stop.own}&stop=${current + 1}`;
     at("unseen").hidden = !none && !stop.unseen;
     at("unseen").textContent = none
       ? say("This stop cannot be recorded: what \u201c{title}\u201d shows here is only in the full app, at {link}", stop)
@@ -148,7 +148,7 @@ document.title = at("lessontitle").textContent = lesson.title;
 at("about").textContent = lesson.about;
 at("licences").textContent = lesson.licences;
 at("live").hidden = !lesson.live || !lesson.version;
-if (lesson.live) at("live").firstChild.href = lesson.live;
+if (lesson.live) at("live").firstChild.href = `${lesson.live}#stop=${stops.length + 1}`;
 const wide = matchMedia("(min-width: 1100px)"), fold = document.querySelector("#stops details");
 fold.open = wide.matches;
 wide.addEventListener("change", () => { fold.open = wide.matches; });

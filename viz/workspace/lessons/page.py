@@ -338,7 +338,8 @@ def _published_files(made: record.Recording, name: str, models: Sequence[str]) -
                 bar.progress(done / len(models), _("Packing {model}", model=model))
                 with TURNS.give_up():
                     pack.pack_apart(model)
-            page = live.folder_files(live.add_own_sentences(made, models), pack.pack_apart)
+            names = live.add_own_sentences(made, models)
+            page = live.folder_files(names, pack.pack_apart, in_lesson=True)
             files = {f"{live.FOLDER}/{path}": data for path, data in page.items()}
             st.empty()
     return site.archive(made, name, files), site.single_file(made)

@@ -8,7 +8,7 @@ import { cellsOf, divergences, grid, mask, words } from "./packets.js";
 
 speakPage();
 
-const at = (id) => document.getElementById(id), box = globalThis.attentionAtlas, { models, licences, languages = {} } = JSON.parse(at("data-live").textContent);
+const at = (id) => document.getElementById(id), box = globalThis.attentionAtlas, { models, licences, lesson, languages = {} } = JSON.parse(at("data-live").textContent);
 const make = (tag, parent, text = "", more = {}) => {
   const made = Object.assign(document.createElement(tag), { textContent: text, ...more });
   parent?.append(made);
@@ -203,6 +203,8 @@ function choose(model) {
 }
 
 at("licences").textContent = licences;
+at("back").hidden = !lesson;   // to the stop that led here
+if (lesson) at("back").firstChild.href = `${lesson}${/^\d+$/.test(asked.get("stop")) ? `#${asked.get("stop")}` : ""}`;
 const first = models.find(({ name }) => name === asked.get("model")) ?? models[0];
 if (asked.get("text")) view.texts.set(first.name, asked.get("text"));
 choose(first);
