@@ -13,6 +13,7 @@ from viz.classroom import store
 from viz.classroom.room import Room
 from viz.classroom.store import InMemory
 from viz.course.sheets.kinds import KINDS, exercise_kinds_of_page, sheet
+from viz.languages import using
 from viz.shell.lessons import toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.lessons.session import Presentation
@@ -86,6 +87,20 @@ def test_five_lessons_ship_as_long_as_they_say_and_with_a_note_at_every_stop() -
             assert bool(stop.asks) == (stop.question == "page"), "the list quotes the question"
     longest = {views.parse_view(stop.view).entry.slug for stop in READY[-1].stops}
     assert longest >= NEWEST
+
+
+def test_the_spanish_lessons_have_the_stops_of_the_english_ones() -> None:
+    with using("es"):
+        written = compute()
+    for lesson, own in zip(READY, written, strict=True):
+        assert lesson.title != own.title and lesson.about != own.about
+        for stop, other in zip(lesson.stops, own.stops, strict=True):
+            assert (stop.view, stop.minutes, stop.optional) == (other.view, other.minutes, other.optional)
+            assert bool(stop.asks) == bool(other.asks) and stop.note != other.note
+            if isinstance(stop.question, Choice) and isinstance(other.question, Choice):
+                assert stop.question.truth == other.question.truth
+            else:
+                assert stop.question == other.question
 
 
 @pytest.mark.parametrize("lesson", READY, ids=lambda lesson: lesson.title)
