@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
+from functools import partial
 
+import numpy as np
+import pytest
 import torch
 
 from core.decoding import decode
+from core.decoding.choose import LISTED
+from core.maths import softmax
 from core.model import Model
 from core.models import Batch, families
 from core.text import Tokenizer
@@ -14,6 +20,7 @@ from core.text.learn import learn_byte_level_bpe
 from core.trace import record
 
 LINES = ["the old cat sat on the mat", "a white car", "el gato blanco está en la casa", "año 😀 niño"] * 3
+TEXT = "the old cat sat on"
 N_CTX = 41
 
 
@@ -50,6 +57,19 @@ def _random(family, name, seed, **shape):
     return Model(name, spec, config, network, names)
 
 
+WRITERS = {
+    **{name: partial(build, name) for name in ("gpt", "transformer")},
+    **{name: partial(recurrent, name) for name in RECURRENT},
+}
+
+
+def random_tree(seed, n_vocab, n_words):
+    """Probabilities of the next word behind every text of fewer words."""
+    draw = np.random.default_rng(seed)
+    rows = itertools.chain.from_iterable(itertools.product(range(n_vocab), repeat=n) for n in range(n_words))
+    return {row: softmax(draw.normal(size=n_vocab) * 2) for row in rows}
+
+
 def ids_of(m, text, strategy, **options):
     return list(decode(m, text, strategy, **options))[-1].ids
 
@@ -66,6 +86,32 @@ def whole_pass(m, text, ids, edits=()):
     with torch.inference_mode():
         hidden, trace = record(m.network, batch, keep=["*"], edits=edits)
         return m.network.logits(hidden)[0].numpy(), trace, len(given)
+
+
+def assert_is_a_run_of(m, path, ids, changes=()):
+    """Check attention, masks, candidates and probabilities of the steps that wrote `ids` behind TEXT against one pass."""
+    logits, trace, given = whole_pass(m, TEXT, ids, changes)
+    kinds = {kind.name: kind for kind in m.spec.kinds_of(m.config) if kind.queries == "target"}
+    assert tuple(step.id for step in path) == ids and path[-1].ids == ids
+    for row, step in enumerate(path, given - 1):
+        assert set(step.attention) == set(step.allowed) == set(step.keys) == set(kinds)
+        for name, kind in kinds.items():
+            n_keys = len(step.keys[name])
+            for found, leaf in ((step.attention[name], "pattern"), (step.allowed[name], "allowed")):
+                layers = (trace.numpy(kind.path(i, leaf))[0, :, row] for i in range(kind.n_layers(m.config)))
+                whole = np.stack([*layers])
+                assert found.dtype == (np.float32 if leaf == "pattern" else bool)
+                np.testing.assert_allclose(found, whole[..., :n_keys], atol=1e-5)
+                assert not whole[..., n_keys:].any()
+        p = softmax(logits[row].astype(float))
+        assert step.logprob == pytest.approx(np.log(p[step.id]), abs=1e-4)
+        assert step.entropy == pytest.approx(-(p * np.log(p)).sum(), abs=1e-4)
+        for candidate in step.candidates:
+            assert candidate.logit == pytest.approx(logits[row, candidate.id], abs=1e-4)
+            assert candidate.before == pytest.approx(p[candidate.id], abs=1e-5)
+        assert step.chosen_candidate.id == step.id and len(step.candidates) in (LISTED, LISTED + 1)
+        before = [candidate.before for candidate in step.candidates[:LISTED]]
+        assert before == sorted(before, reverse=True)
 
 
 def counted(m):

@@ -21,29 +21,6 @@ def run(model):
     return model.run("She has a white car.")
 
 
-def test_every_layer_equals_torchs_attention_with_the_encoder_as_keys_and_values(model, run):
-    memory = torch.tensor(run.trace["encoder.final_norm.out"])[None]
-    for i, block in enumerate(model.network.decoder):
-        ours, d = block.cross_attn, model.config.d_model
-        with torch.inference_mode(False), torch.no_grad():
-            theirs = nn.MultiheadAttention(d, model.config.n_heads, batch_first=True)
-            parts = (ours.to_q, ours.to_k, ours.to_v)
-            theirs.in_proj_weight.copy_(torch.cat([part.weight for part in parts]))
-            theirs.in_proj_bias.copy_(torch.cat([part.bias for part in parts]))
-            theirs.out_proj.weight.copy_(ours.to_out.weight)
-            theirs.out_proj.bias.copy_(ours.to_out.bias)
-            asks = torch.tensor(run.trace[f"decoder.layer.{i}.norm2.out"])[None]
-            out, weights = theirs(asks, memory, memory, average_attn_weights=False)
-        np.testing.assert_allclose(
-            out[0].numpy(), run.trace[f"decoder.layer.{i}.cross_attn.out"], rtol=1e-5, atol=1e-4
-        )
-        np.testing.assert_allclose(
-            weights[0].numpy(), run.trace[f"decoder.layer.{i}.cross_attn.pattern"], atol=1e-5
-        )
-        np.testing.assert_allclose(weights[0].sum(-1).numpy(), 1, atol=1e-5)
-        assert weights.shape[2:] == (len(run.ids), len(run.source.ids))
-
-
 def test_a_source_word_moves_keys_and_values_and_no_query_of_the_first_layer(model, run):
     other = model.run("She has a black car.", target=run.target_text)
     change = cross_shapes.largest_change(run, other)

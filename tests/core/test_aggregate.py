@@ -30,12 +30,6 @@ def test_rollout_by_hand():
     np.testing.assert_allclose(rolled[1], [[1, 0], [0.6875, 0.3125]])
 
 
-def test_rollout_of_heads_that_look_at_themselves_changes_nothing():
-    np.testing.assert_allclose(
-        rollout(np.broadcast_to(np.eye(5), (3, 2, 5, 5))), np.broadcast_to(np.eye(5), (3, 5, 5))
-    )
-
-
 def test_a_row_that_may_look_at_nothing_stays_what_it_was():
     nothing = np.zeros((1, 1, 3, 3))
     np.testing.assert_allclose(rollout(nothing)[0], np.eye(3))

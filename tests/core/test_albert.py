@@ -94,16 +94,6 @@ def test_shared_weights_are_the_same_tensor_and_others_are_not(shared):
 
 
 @pytest.mark.parametrize("shared", SHARED)
-def test_a_layer_that_shares_is_changed_with_the_first(shared):
-    layers = ALBERT(replace(ALBERTConfig.tiny(), shared=shared)).layers
-    with torch.no_grad():
-        layers[0].ffn.to_out.weight.fill_(2.5)
-        layers[0].self_attn.to_q.weight.fill_(1.5)
-    assert bool((layers[1].ffn.to_out.weight == 2.5).all()) == ("ffn" in SHARED[shared])
-    assert bool((layers[1].self_attn.to_q.weight == 1.5).all()) == ("self_attn" in SHARED[shared])
-
-
-@pytest.mark.parametrize("shared", SHARED)
 def test_what_is_saved_names_each_weight_once_and_comes_back_shared(shared, tmp_path):
     cfg = replace(ALBERTConfig.tiny(), shared=shared)
     torch.manual_seed(0)
@@ -128,26 +118,6 @@ def test_a_weight_that_is_missing_is_still_said():
     del state["layers.0.ffn.to_out.bias"]
     with pytest.raises(RuntimeError, match=r"layers\.0\.ffn\.to_out\.bias"):
         network.load_state_dict(state)
-
-
-def test_a_folder_holds_the_shared_layer_once(tmp_path):
-    made = build("albert")
-    made.tokenizer._backend.save(str(tmp_path / "tokens.json"))
-    folder = store.save_model(
-        tmp_path / "model",
-        family="albert",
-        config=made.config,
-        weights=made.network.state_dict(),
-        tokenizer=tmp_path / "tokens.json",
-        ids=IDS,
-        training={},
-    )
-    opened = load_model(folder, "again", shipped=True)
-    assert opened.n_parameters == made.n_parameters
-    size = (folder / "model.safetensors").stat().st_size
-    assert 2 * made.n_parameters < size < 2 * made.n_parameters + 6000  # the header names each tensor once
-    np.testing.assert_allclose(opened.run("She has.").logits, made.run("She has.").logits, atol=0.05)
-    assert len({layer.ffn.to_out.weight.data_ptr() for layer in opened.network.layers}) == 1
 
 
 def test_a_shared_weight_learns_once_from_all_the_layers():
@@ -179,81 +149,8 @@ def _of(optimiser):
 # --------------------------------------------------------------------------------------------------------------- runs
 
 
-@pytest.fixture(scope="module")
-def reader():
-    return build("albert")
-
-
-def test_outputs_are_those_of_the_network(reader):
-    run = reader.run("She has.", pair="It was tired.")
-    assert set(run.segments) == {0, 1} and run.kinds == ("self",)
-    assert tuple(reader.outputs) == ("logits", "pooled", "sentence_order")
-    assert run.logits.shape == (len(run.tokens), reader.config.n_vocab) and run.pooled.shape == (33,)
-    np.testing.assert_array_equal(run.trace["sentence_order"], run.sentence_order)
-    assert run.sentence_order.shape == (2,)
-    assert run.trace.axes("embed.sum") == ("pos", "d_embed") and run.trace.axes("masked_lm.act") == (
-        "pos",
-        "d_embed",
-    )
-    with pytest.raises(core.InputError, match="no output 'next_sentence'"):
-        _ = run.next_sentence
-
-
-def test_every_virtual_layer_has_paths_of_its_own_and_an_edit_meets_one_call(reader):
-    run = reader.run("She has a white car.")
-    first, second = (run.trace[f"layer.{i}.self_attn.pattern"] for i in range(2))
-    assert np.abs(first - second).max() > 1e-3  # the same weights, not the same numbers
-    np.testing.assert_array_equal(run.trace["layer.1.resid_in"], run.trace["layer.0.resid_out"])
-    cut = reader.run("She has a white car.", edits=[core.edits.ZeroHead("layer.1.self_attn.heads", 0)])
-    np.testing.assert_array_equal(cut.trace["layer.0.resid_out"], run.trace["layer.0.resid_out"])
-    assert np.abs(cut.trace["layer.1.resid_out"] - run.trace["layer.1.resid_out"]).max() > 1e-3
-
-
-def test_the_embedding_is_what_the_equations_say(reader):
-    run, embed = reader.run("She has.", pair="It was."), reader.network.embed
-    trace = run.trace
-    np.testing.assert_allclose(
-        trace["embed.sum"],
-        trace["embed.token"] + trace["embed.segment"] + trace["embed.position"],
-        atol=1e-6,
-    )
-    hot = np.eye(reader.config.n_vocab)[list(run.ids)]
-    np.testing.assert_allclose(hot @ embed["token"].weight.numpy(), trace["embed.token"], atol=1e-6)
-    wide = trace["embed.norm.out"] @ embed["to_model"].weight.numpy().T + embed["to_model"].bias.numpy()
-    np.testing.assert_allclose(wide, trace["embed.out"], atol=1e-4)
-
-
-def test_a_checkpoint_without_a_head_runs_and_only_asking_for_it_raises():
-    body = build("albert", masked_lm=False, pooler=False, sentence_order=False)
-    run = body.run("She has a white car.", pair="It was.")
-    assert run.hidden().shape == (3, len(run.tokens), 33)
-    for ask in (lambda: run.logits, lambda: run.pooled, lambda: run.sentence_order):
-        with pytest.raises(core.InputError, match="This checkpoint has no"):
-            ask()
-
-
 def test_a_head_that_nothing_feeds_cannot_be_built():
     with pytest.raises(ValueError, match="pooler=True"):
         ALBERTConfig(pooler=False)
 
 
-def test_a_network_that_shares_nothing_and_has_a_table_as_wide_as_itself_is_berts_body():
-    """The block is BERT's: with the identity behind the norm of the sum the two compute the same."""
-    torch.manual_seed(0)
-    tiny = BERTConfig.tiny()
-    theirs = BERT(tiny)
-    ours = ALBERT(
-        replace(ALBERTConfig.tiny(), shared="none", d_embed=tiny.d_model, activation="gelu", pooler=True)
-    )
-    for weight in theirs.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
-    state = {name: value for name, value in theirs.state_dict().items() if name in ours.state_dict()}
-    state |= {"embed.to_model.weight": torch.eye(tiny.d_model), "embed.to_model.bias": torch.zeros(33)}
-    assert set(ours.load_state_dict(state, strict=False).missing_keys) == {
-        "to_sentence_order.weight",
-        "to_sentence_order.bias",
-    }
-    ids = torch.tensor([[1, 5, 7, 2]])
-    batch = Batch(ids=ids, real=ids >= 0, segments=(ids > 4).long())
-    torch.testing.assert_close(ours(batch), theirs(batch))
-    torch.testing.assert_close(ours.logits(ours(batch)), theirs.logits(theirs(batch)))

@@ -165,25 +165,6 @@ def spread(own: torch.Tensor, goal: torch.Tensor) -> float:
     return float((own - goal).square().sum() / (goal - goal.mean(0)).square().sum())
 
 
-@pytest.mark.slow
-def test_a_killed_training_goes_on_where_it_was(task, tmp_path):
-    """The shared layer is in the checkpoint once, and the moments of both optimisers with it."""
-    recipe = albert_mini.RECIPE
-    whole = train(recipe, task, Plan(work=_made(tmp_path / "whole"), steps=4, quiet=True), CPU)
-    work = _made(tmp_path / "parts")
-    train(recipe, task, Plan(work=work, steps=2, quiet=True), CPU)
-    held = torch.load(work / "checkpoint.pt", weights_only=True)
-    assert held["step"] == 2 and not [name for name in held["network"] if name.startswith("layers.1.")]
-    went_on = train(recipe, task, Plan(work=work, steps=4, resume=True, quiet=True), CPU)
-    assert went_on.steps == whole.steps == 4 and went_on.tokens == whole.tokens
-    assert len({layer.ffn.to_out.weight.data_ptr() for layer in went_on.network.layers}) == 1
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
-
-
 def test_what_it_takes_over_from_bert_mini():
     recipe = recipes()["albert-mini"]
     network = initial_network(families()["albert"], recipe.config, 0, recipe.begin)

@@ -64,12 +64,6 @@ def test_a_part_is_what_the_logit_loses_without_it_while_the_scale_is_held():
     network.final_norm.float()
 
 
-def test_cross_attention_has_its_own_part():
-    run = case("transformer-pre").run(TEXT, target="Ella tiene un auto.")
-    found = attribute(run, OutputTarget(2, 40))
-    assert set(found.heads) == {"causal", "cross"} and np.abs(found.heads["cross"]).max() > 1e-3
-
-
 def test_the_parts_of_a_picture_add_up_to_the_score_of_its_class():
     run = core.open_model("vit-doodles").run(doodles.as_text(example_drawings().pixels[0]))
     for against in (None, 0):

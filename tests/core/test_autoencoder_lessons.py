@@ -43,22 +43,6 @@ def test_learning_from_a_random_start_comes_to_the_same(data, p):
     )
 
 
-def test_gradient_descent_comes_to_the_same_too(data):
-    x = torch.tensor(data.rows - data.mean)
-    torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Linear(7, 2, bias=False), torch.nn.Linear(2, 7, bias=False)).double()
-    optimizer = torch.optim.LBFGS(net.parameters(), max_iter=400, line_search_fn="strong_wolfe")
-
-    def closure():
-        optimizer.zero_grad()
-        loss = ((net(x) - x) ** 2).sum()
-        loss.backward()
-        return loss
-
-    optimizer.step(closure)
-    assert float(closure().detach() / (x**2).sum()) == pytest.approx(data.floor()[2], abs=1e-4)
-
-
 def test_more_numbers_never_lose_more_and_sizes_are_checked(data):
     assert (
         (np.diff(data.floor()) <= 0).all()
@@ -77,19 +61,6 @@ def test_a_head_is_least_squares_with_a_mean():
     with_one = np.concatenate([contexts, np.ones((11, 1))], axis=1)
     expected = with_one @ np.linalg.lstsq(with_one, targets, rcond=None)[0]
     np.testing.assert_allclose(head(contexts, targets)(contexts), expected, atol=1e-10)
-
-
-def test_letters_are_distinct_and_styles_are_what_they_say():
-    assert (
-        glyphs().shape == (26, 35)
-        and len({tuple(row) for row in glyphs()}) == 26
-        and "".join(letters()) == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    )
-    made = styles()
-    plain = 1 - made["framed"]
-    assert np.array_equal(plain[:, 1:8, 2:7].reshape(26, 35), glyphs()) and plain.sum() == glyphs().sum()
-    assert (made["bold"] >= plain).all() and made["bold"].sum() > plain.sum()
-    assert np.array_equal(made["slanted"].sum(2), plain.sum(2)) and not np.array_equal(made["slanted"], plain)
 
 
 def test_concepts_are_whole_and_elephant_is_first():

@@ -92,15 +92,6 @@ def test_outputs_are_those_of_the_network(reader):
     assert run.trace.names("masked_lm.*") == ["masked_lm.pre", "masked_lm.act", "masked_lm.norm.out"]
 
 
-def test_what_is_not_kept_is_not_in_the_trace(reader):
-    run = reader.run("She has.", keep=["*.pattern", "pooler.out"])
-    assert [path for path in run.trace.names() if not path.endswith(("pattern", "allowed"))] == ["pooler.out"]
-    with pytest.raises(KeyError):
-        run.trace["logits"]
-    with pytest.raises(ValueError, match="poller"):
-        reader.run("She has.", keep=["poller.out"])
-
-
 def test_an_edit_of_an_output_is_felt_by_what_reads_it(reader):
     plain = reader.run("She has.")
     edited = reader.run("She has.", edits=[core.edits.Scale("pooler.out", 0.0)])

@@ -56,15 +56,6 @@ def test_of_4096_blocks_622_are_kept(seed):
     assert cells.shape[1:] == (512, 512) and cells.sum((1, 2)).tolist() == [622 * 8**2] * 3
 
 
-def test_scores_of_4096_words_fill_768_mib_and_of_512_words_12():
-    """Twelve heads in float32; counted at 512 words on what a pass really forms."""
-    forms = {n: 12 * n * n for n in (512, 4096)}
-    assert forms[4096] // 12 == 16_777_216 and forms[512] // 12 == 262_144
-    assert [4 * n / 2**20 for n in (forms[4096], forms[512])] == [768, 12]
-    q, k = random(12, 512, 4), random(12, 4, 512)
-    assert cost(lambda: q @ k, budget=0).nbytes == 12 * 2**20
-
-
 def test_the_parts_are_window_global_and_random_and_add_up():
     n_blocks = 13
     found = layout(n_blocks, 2, window=3, n_global=3, n_random=2)
@@ -82,11 +73,6 @@ def test_the_parts_are_window_global_and_random_and_add_up():
         torch.equal(alone["window"][0], torch.eye(n_blocks, dtype=torch.int64)) and not alone["global"].any()
     )
     assert alone["random"].sum(-1).unique().tolist() == [2]
-
-
-def test_the_same_seed_gives_the_same_blocks_and_another_seed_others():
-    first, again, other = (layout(20, 2, seed=seed).parts["random"] for seed in (1, 1, 2))
-    assert torch.equal(first, again) and not torch.equal(first, other)
 
 
 @pytest.mark.parametrize("n", [50, 61, 97])
@@ -186,14 +172,6 @@ def test_a_short_text_is_read_in_full_where_the_config_says_so():
     assert (net(long)[0] - whole[0]).abs().max() > 0.01
 
 
-def test_what_no_layer_reads_changes_nothing_and_what_one_reads_does():
-    net, batch = network(n_random=0, n_global=0, window=1), texts(60)
-    changed = replace(batch, ids=torch.cat((batch.ids[:, :57], batch.ids[:, 57:] % 28 + 1), 1))
-    with torch.no_grad():
-        moved = (net(batch) - net(changed)).abs().amax(-1)[0]
-    assert (moved[:57] == 0).all() and (moved[57:] > 0).all()
-
-
 def test_without_its_random_blocks_a_head_reads_window_and_global_alone():
     net, batch = network(), texts(60)
     off = core.edits.SetAllowed("layer.0.self_attn.allowed.random", ((False,) * 60,) * 60)
@@ -219,15 +197,6 @@ def model():
     backend = learn_wordpiece([TEXT] * 3, 97)
     net = network(n_vocab=backend.get_vocab_size())
     return core.Model("tiny-bigbird", families()["bigbird"], net.cfg, net, Tokenizer(backend, **IDS))
-
-
-def test_a_run_on_a_long_text_keeps_patterns_of_blocks(model):
-    run = model.run(TEXT * 6)
-    looks = run.attention()
-    assert looks.allowed.shape == looks.weights.shape and 0 < looks.allowed.mean() < 0.9
-    np.testing.assert_allclose(looks.weights.sum(-1), 1, atol=1e-5)
-    lean = model.run(TEXT * 6, keep=["layer.1.resid_out"])
-    np.testing.assert_allclose(lean.logits, run.logits, atol=1e-4)
 
 
 def test_the_full_mask_is_measured_with_the_same_weights(model, tmp_path):
@@ -265,23 +234,6 @@ def test_a_pass_that_is_measured_is_of_one_text_of_each_length_and_of_every_head
     assert found["mb_by_length"] == {"7 tokens": 3, "400 tokens": 3}
     attention_costs(layout(5, 3), 2, 11)
     assert shapes[2:] == [(1, 3, 10, 11)] * 2
-
-
-@pytest.mark.slow
-def test_time_and_memory_are_measured_by_length_beyond_the_context_too_and_stand_in_the_card(model, tmp_path):
-    lengths = (50, 400)
-    blocks, full = (cost_by_length(each, lengths, budget=0.0) for each in (model, with_full_attention(model)))
-    for found in (blocks, full):
-        assert list(found["ms_by_length"]) == list(found["mb_by_length"]) == ["50 tokens", "400 tokens"]
-        assert all(value > 0 for part in ("ms_by_length", "mb_by_length") for value in found[part].values())
-    assert full["mb_by_length"]["400 tokens"] > 1.5 * blocks["mb_by_length"]["400 tokens"]
-    folder = tmp_path / "tiny-bigbird"
-    folder.mkdir()
-    record(folder, "one thread", blocks)
-    rows = record(folder, "one thread", full, subject="tiny-bigbird with the full mask")
-    said = scores_section(rows, "tiny-bigbird")
-    assert "On one thread, milliseconds of a pass by length of the text: 50 tokens" in said
-    assert "On one thread, with the full mask, megabytes that it holds at once by length of the text" in said
 
 
 @pytest.mark.parametrize(

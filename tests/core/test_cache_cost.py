@@ -89,15 +89,6 @@ def test_what_is_held_is_what_a_decoding_holds(model):
     )
 
 
-def test_a_token_costs_the_same_projections_at_any_length_and_keys_grow_evenly():
-    model = build("gpt")
-    near, far = (products(model, n, cached=True) for n in (2, 40))
-    assert near.projections == far.projections and far.scores == 20 * near.scores
-    grown = [sum(each.nbytes for each in cached_arrays(model, n)) for n in (1, 2, 40)]
-    assert [size // grown[0] for size in grown] == [1, 2, 40]
-    assert grown[0] == 2 * model.config.n_layers * model.config.d_model * 4
-
-
 @pytest.mark.parametrize("name", ["gpt", "transformer"])
 def test_times_come_one_by_one_by_the_clock_given(name):
     ticks = count()

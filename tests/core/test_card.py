@@ -37,67 +37,6 @@ def test_the_computed_places_of_a_card_are_what_the_tool_would_write_now(folder)
     assert command.UNWRITTEN not in card and all(f"**{part}" in card for part in PARTS)
 
 
-@pytest.mark.quick(4)
-@SHIPPED
-def test_a_card_says_the_exact_number_of_parameters_and_how_it_was_made(folder):
-    card, training = (folder / "README.md").read_text(encoding="utf-8"), read_training(folder)
-    assert f"{core.open_model(folder.name).n_parameters:,}, stored as " in card
-    assert (
-        training is not None
-        and training.command in card
-        and f"{training.steps:,} steps" in card
-        and training.machine in card
-    )
-
-
-@SHIPPED
-def test_the_heads_of_a_card_are_named_beside_an_untrained_copy(folder):
-    held = read_heads(folder)
-    if held is None:
-        return
-    shown = (folder / "README.md").read_text(encoding="utf-8")
-    rows = [*habits(held), *linked(held)]
-    assert rows
-    for row in rows:
-        assert row.score == held.trained[row.attention].scores[row.measure][row.layer, row.head]
-        assert (
-            row.untrained
-            == held.untrained[row.attention].scores[row.measure][row.layer, row.head]
-            <= row.untrained_best
-        )
-        assert f"| {row.attention} | {row.words} | {row.name} | {' | '.join(row.numbers)} |" in shown
-
-
-@pytest.mark.parametrize(
-    ("config", "there", "not_there"),
-    [
-        (
-            {"attention": "none", "bidirectional": False},
-            {"Reads both ways"},
-            {"Inner width", "Score", "Words to each side of the position", "Width of a head", "Heads"},
-        ),
-        (
-            {"attention": "bahdanau"},
-            {"Inner width", "Score"},
-            {"Words to each side of the position", "Fed with its last output"},
-        ),
-        (
-            {"attention": "luong-local-p", "score": "general"},
-            {"Inner width", "Words to each side of the position", "Fed with its last output"},
-            {"Heads"},
-        ),
-    ],
-)
-def test_a_card_lists_only_what_a_recurrent_translator_uses(tmp_path, config, there, not_there):
-    made = Seq2SeqConfig(d_model=34, n_vocab=29, n_ctx=19, **config)
-    (tmp_path / "config.json").write_text(json.dumps({"family": "seq2seq", **asdict(made)}))
-    save_file(dict(Seq2Seq(made).state_dict()), tmp_path / "model.safetensors")
-    text = card_sections.architecture(tmp_path)
-    rows = {line.split("|")[1].strip() for line in text.splitlines()[2:]}
-    assert there <= rows and not not_there & rows and "Parameters" in rows
-    assert f"{sum(weight.numel() for weight in Seq2Seq(made).parameters()):,}, stored" in text
-
-
 def test_places_are_filled_and_the_prose_is_kept():
     card = f"# it\n\nProse (of | ours).\n\n{make_place('one', 'old')}\nMore.\n\n{make_place('two')}"
     new = fill_places(card, {"one": "| a |", "two": "b\nc\n"})
@@ -148,12 +87,6 @@ def test_an_unknown_model_is_refused(capsys):
     assert "no-such-model" in capsys.readouterr().err
 
 
-@SHIPPED
-def test_a_card_has_a_table_of_what_is_recorded(folder):
-    scores = read_scores(folder)
-    assert bool(card_sections.scores_section(scores, folder.name)) == bool(scores)
-
-
 def test_scores_stand_in_one_table_a_split_the_model_first():
     rows = [
         Score("perplexity", "valid", "unigram", 680.3),
@@ -170,19 +103,6 @@ def test_scores_stand_in_one_table_a_split_the_model_first():
         "| unigram | 2.589 | 680.3 |",
     ]
     assert text.endswith("2-5 words 60.0, 6-20 words 30.0. Longest to shortest third: 0.50.")
-
-
-def test_bleu_by_length_is_recorded_and_read_back(tmp_path):
-    rows = record(
-        tmp_path,
-        "test",
-        {"items": 9, "bleu_beam4": 50.0, "bleu_by_length": {"2-5 words": 55.5, "6-12 words": 44.4}},
-    )
-    assert by_part(rows, "bleu_by_length", "test", tmp_path.name) == {"2-5 words": 55.5, "6-12 words": 44.4}
-    assert (
-        list(by_part(rows[::-1], "bleu_by_length", "test", tmp_path.name)) == ["2-5 words", "6-12 words"]
-        and by_part(rows, "bleu_by_length", "valid", tmp_path.name) == {}
-    )
 
 
 def test_the_curve_puts_each_value_where_its_axis_says():
@@ -205,15 +125,6 @@ def test_the_curve_puts_each_value_where_its_axis_says():
     assert lines[1][0] == pytest.approx((lines[0][2][0], heights["2"]), abs=0.11)
     xs = [x for x, _ in lines[0]]
     assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1], abs=0.11) and xs[0] == card_curve.LEFT
-
-
-@pytest.mark.parametrize(
-    ("low", "high"), [(0, 1), (0.96, 2.96), (3.5, 3.5), (0, 123456), (0.0001, 0.0002), (1.49, 9.8)]
-)
-def test_ticks_are_few_and_hold_everything(low, high):
-    found = card_curve.ticks(low, high)
-    assert 2 <= len(found) <= 7 or low == high
-    assert found[0] <= low + 1e-9 and found[-1] >= high - 1e-9
 
 
 @pytest.mark.parametrize(

@@ -89,20 +89,6 @@ def test_a_square_map_between_two_texts_never_speaks_of_a_word_s_own_position(mo
         assert kind.one_text or "itself" not in found, name
 
 
-def test_within_is_a_matter_of_the_kind():
-    kinds_of = {
-        name: core.open_model(name).spec.kinds
-        for name in ("translator-en-es", "bert-mini", "gpt-mini", "captioner", "han-genres")
-    }
-    assert {model: {kind.name for kind in found if kind.one_text} for model, found in kinds_of.items()} == {
-        "translator-en-es": {"self", "causal"},
-        "bert-mini": {"self"},
-        "gpt-mini": {"causal"},
-        "captioner": set(),
-        "han-genres": set(),
-    }
-
-
 def test_no_words_and_rows_that_may_look_at_nothing():
     assert cautions(np.zeros((0, 0)), np.zeros((0, 0), dtype=bool), 0, same_text=True) == ()
     assert cautions(np.zeros((2, 2)), np.zeros((2, 2), dtype=bool), 1, same_text=False) == ()

@@ -71,16 +71,6 @@ def test_in_every_family_the_maps_are_what_a_query_a_key_and_a_value_take_from_a
                 assert torch.cosine_similarity(wanted, found, dim=0) > 0.9999, (path, earlier)
 
 
-def test_matrices_without_a_relation_have_the_score_of_chance():
-    draw = np.random.default_rng(0)
-    scores = []
-    for _ in range(60):
-        q, k, v, o = draw.normal(size=(4, 64, 8))
-        reads, writes = q @ k.T, o @ v.T
-        scores.append(np.linalg.norm(reads @ writes) / np.linalg.norm(reads) / np.linalg.norm(writes))
-    assert np.mean(scores) == pytest.approx(64**-0.5, rel=0.02)
-
-
 @pytest.mark.parametrize(
     ("name", "kind", "wrong"),
     [

@@ -126,14 +126,6 @@ def test_a_sampling_that_makes_no_sense_is_refused_in_three_parts(wrong):
     assert all((error.value.wrong, error.value.rule, error.value.remedy))
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"width": 0}, {"width": 65}, {"width": 2.0}, {"length_penalty": float("nan")}]
-)
-def test_a_beam_that_makes_no_sense_is_refused(wrong):
-    with pytest.raises(InputError):
-        Beam(**wrong)
-
-
 def test_strategies_are_data():
     assert len({Greedy(), Greedy(), Sample(), Sample(seed=0), Beam(), Beam(width=5)}) == 4
     with pytest.raises(FrozenInstanceError):

@@ -11,13 +11,6 @@ HEADS = torch.arange(2 * 3 * 5 * 7, dtype=torch.float32).reshape(2, 3, 5, 7)
 ALLOWED = torch.ones(2, 3, 5, 7, dtype=torch.bool)
 
 
-def test_zero_and_scale_touch_one_head():
-    zeroed = edits.ZeroHead("x", head=1)(HEADS)
-    assert (zeroed[:, 1] == 0).all() and torch.equal(zeroed[:, [0, 2]], HEADS[:, [0, 2]])
-    assert torch.equal(edits.ScaleHead("x", 2, 0.5)(HEADS)[:, 2], HEADS[:, 2] * 0.5)
-    assert torch.equal(edits.Scale("x", 3.0)(HEADS), HEADS * 3)
-
-
 def test_forbid_a_cell_a_row_a_column():
     cell = edits.Forbid("x", query=4, key=6)(ALLOWED)
     assert (~cell).sum() == 2 * 3 and not cell[0, 0, 4, 6]

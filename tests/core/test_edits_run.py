@@ -153,32 +153,6 @@ def test_a_token_that_a_model_does_not_have_is_refused(gpt):
         several(torch.zeros(1, 2, 3))
 
 
-@pytest.mark.parametrize("family", ["gpt", "transformer", "bert", "albert"])
-def test_all_heads_of_a_layer_off_leave_the_bias_alone(family):
-    model = build_bert(family) if family in ("albert", "bert") else build_other(family)
-    for kind in model.spec.kinds:
-        off = [edits.ZeroHead(kind.path(0, "heads"), head) for head in range(model.config.n_heads)]
-        options = {"target": "Ella tiene."} if model.spec.has_source else {}
-        run = model.run("She has a white car.", edits=off, **options)
-        bias = kind.module(model.network, 0).to_out.bias.numpy()
-        out = run.trace[kind.path(0, "out")]
-        assert np.array_equal(out, np.broadcast_to(bias, out.shape))
-        assert not run.trace[kind.path(0, "heads")].any()
-
-
-def test_patching_a_run_with_itself_changes_nothing_to_the_bit(gpt):
-    run = gpt.run(TEXT)
-    for path in (HEADS, SCORES, PATTERN, "layer.0.resid_mid", "embed.position"):
-        value = torch.tensor(run.trace[path])
-        patched = gpt.run(
-            TEXT, edits=[edits.Patch(path, value if path == "embed.position" else value[None], ("itself",))]
-        )
-        assert all(np.array_equal(patched.trace[name], run.trace[name]) for name in run.trace)
-    for head in range(3):
-        same = edits.PatchHead(HEADS, head, torch.tensor(run.trace[HEADS][head]), (TEXT,))
-        assert np.array_equal(gpt.run(TEXT, edits=[same]).logits, run.logits)
-
-
 def test_a_head_patched_from_another_text_hands_on_what_it_did_there(gpt):
     one, other = gpt.run("She has a white car."), gpt.run("She has a white car!")
     patch = edits.PatchHead(HEADS, 1, torch.tensor(other.trace[HEADS][1]), ("She has a white car!",))

@@ -93,19 +93,6 @@ def test_table_and_output_layer_are_one_and_shared_by_both_chains(network):
         assert not any(got[names[id(weight)]] for weight in other.parameters())
 
 
-def test_each_chain_hears_one_side_only(network):
-    batch, place = rows(n=9, batch=1), 4
-    other = batch.ids.clone()
-    other[0, place] = other[0, place] % 28 + 1
-    one, two = network(batch), network(replace(batch, ids=other))
-    moved = [
-        (scores(one) != scores(two)).any(-1)[0].tolist()
-        for scores in (network.logits, network.backward_logits)
-    ]
-    assert moved[0] == [False] * place + [True] * 5
-    assert moved[1] == [True] * (place + 1) + [False] * 4
-
-
 def test_backward_is_forward_on_the_reversed_text_with_the_same_weights(network):
     batch = rows()
     turned = replace(batch, ids=batch.ids.flip(1))
@@ -113,14 +100,6 @@ def test_backward_is_forward_on_the_reversed_text_with_the_same_weights(network)
     other = exchanged(network)
     torch.testing.assert_close(network.backward_logits(there), other.logits(back).flip(1))
     torch.testing.assert_close(network.logits(there), other.backward_logits(back).flip(1))
-
-
-def test_padding_behind_leaves_both_chains_as_they_were(network):
-    batch = rows(n=5, batch=1)
-    ids = F.pad(batch.ids, (0, 3), value=2)
-    wider = Batch(ids=ids, real=torch.arange(8)[None] < 5)
-    for scores in (network.logits, network.backward_logits):
-        torch.testing.assert_close(scores(network(wider))[:, :5], scores(network(batch)))
 
 
 @pytest.mark.parametrize("layer", [0, 1, 2])

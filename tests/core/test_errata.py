@@ -290,25 +290,6 @@ def test_what_draws_must_show(evidence: dict[str, Evidence]):
         assert abs(drawn - p * 10_000) < 4 * math.sqrt(10_000 * p * (1 - p))
 
 
-def test_credits_are_those_that_the_documents_get_wrong():
-    """Ioffe and Szegedy are cited there for batch normalization, rightly; Eq. (3) has no credit at all."""
-    entry = find("E40")
-    assert "Ioffe" not in entry.says + entry.evidence().sentence and "(3)" not in entry.evidence().sentence
-    assert "Ioffe and Szegedy are cited for batch normalization, rightly" in entry.note
-
-
-def test_a_drawn_network_is_the_same_twice_and_has_no_bias():
-    one, other = (filled(torch.nn.Linear(3, 2), start=4) for _ in range(2))
-    assert gap(one.weight, other.weight) == 0 and one.bias.abs().max() == 0
-    assert gap(one.weight, filled(torch.nn.Linear(3, 2), start=5).weight) > 0
-
-
-def test_rows_of_a_drawn_network_are_as_long_as_asked_for():
-    for spread in (1.0, 3.0):
-        rows = filled(torch.nn.Linear(400, 900), spread=spread).weight.norm(dim=1)
-        assert float(rows.mean()) == pytest.approx(spread, rel=0.01)
-
-
 def test_a_panel_with_too_few_names_is_refused():
     with pytest.raises(ValueError, match="'two'"):
         errata.Panel("two", [[1.0, 2.0]], ("a",), ("b",))

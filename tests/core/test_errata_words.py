@@ -14,14 +14,6 @@ from viz.course.errata import ERRATA, Erratum, find
 HOME = Path(errata.__file__).parent
 
 
-def test_no_entry_claims_what_is_false_of_some_model():
-    """The Reformer leaves the word itself out, and W_K = W_Q S is a kernel as well."""
-    assert "Reformer" in find("E17").note and "all models" not in find("E17").right
-    assert "W_Q S" in find("E14").right and "such as W_K = W_Q" in find("E14").right
-    assert "first version" not in find("E37").note, "the published paper prints it too"
-    assert "correction" in find("E56").note and "not checked" in find("E45").note
-
-
 NAMES = re.compile(r"GPT-[123]|Fig\. 10|s_\{t−1\}|1/√p")
 
 TYPED = re.compile(

@@ -72,23 +72,6 @@ def test_beam_equals_a_slow_search(width, alpha, seed):
     assert found == expected
 
 
-@pytest.mark.slow
-def test_searches_of_the_test_above_end_in_both_ways():
-    """Some by END after different numbers of tokens, some by the limit; otherwise the comparison would prove little."""
-    lengths = []
-    for seed in range(2, 8):
-        tiny = restless(seed)
-        for width in (1, 2, 4):
-            with torch.inference_mode():
-                rows = beam(
-                    tiny.network, sources(tiny, [3, 7, 5], seed), width=width, start=START, end=END, limit=12
-                )
-            lengths += map(len, rows)
-    assert lengths.count(12) >= 5
-    assert len(set(lengths)) >= 5, sorted(lengths)
-    assert len([n for n in lengths if n < 12]) >= 10, sorted(lengths)
-
-
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_width_one_is_greedy_and_greedy_is_argmax(seed):

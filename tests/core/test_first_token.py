@@ -43,13 +43,6 @@ def test_the_scores_are_one_linear_map_of_the_first_vector(body, model):
         maths.classify(body.run(TEXT, keep=maths.KEEP))
 
 
-def test_the_same_seed_draws_the_same_head(body):
-    one, same, other = (
-        maths.with_new_head(TUNINGS["pairs-full"], body, seed).network.to_classes.weight for seed in (1, 1, 2)
-    )
-    assert torch.equal(one, same) and not torch.equal(one, other) and one.shape == (3, body.config.d_model)
-
-
 @pytest.mark.parametrize("pair", [None, "A dog slept."])
 def test_the_gradient_arrives_at_one_place_of_the_last_layer_and_below_at_all(model, pair):
     """C086."""

@@ -66,17 +66,6 @@ def test_running_free_is_greedy_decoding(model):
     assert [place.read_id for place in found.free[1:]] == [step.id for step in steps[:-1]]
 
 
-def test_they_part_where_another_token_is_written(model):
-    found = compare_forcing(model, SOURCE, TARGET)
-    wanted, own = ([place.next_id for place in places] for places in (found.forced, found.free))
-    assert wanted[: found.first_difference] == own[: found.first_difference] and wanted != own
-    assert (
-        found.first_difference is not None
-        and wanted[found.first_difference : found.first_difference + 1]
-        != own[found.first_difference : found.first_difference + 1]
-    )
-
-
 def test_a_model_that_is_right_never_parts_and_a_changed_word_parts_there():
     tiny = core.open_model("prompt-tiny")
     assert compare_forcing(tiny, "reverse: abcd =", "dcba", ends=True).first_difference is None

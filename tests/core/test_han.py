@@ -141,32 +141,6 @@ def test_one_sentence_has_the_whole_weight_and_one_word_too():
     assert document_weights(model().run("ship")).products.tolist() == [1.0]
 
 
-def test_equal_scores_give_equal_weights_and_the_mean():
-    made = network()
-    with torch.no_grad():
-        for summary in made.summaries.values():
-            summary.query.zero_()
-    _, trace = traced(made, BATCH)
-    hidden, pattern = trace["words.layer.1.hidden"][0], trace["words.attn.pattern"][0, 0]
-    torch.testing.assert_close(pattern[0, :4], torch.full((4,), 0.25))
-    torch.testing.assert_close(trace["words.attn.heads"][0, 0, 1], hidden[4:].mean(0))
-
-
-def test_the_order_of_words_counts_only_inside_a_sentence():
-    """Two sentences that change places change their words' states in nothing, but those of the sentences."""
-    made = network()
-    turned = [*range(4, 11), *range(4)]
-    moved = Batch(ids=IDS[:1, turned], real=REAL[:1], segments=torch.tensor([[0] * 7 + [1] * 4]))
-    (_, before), (_, after) = traced(made, BATCH), traced(made, moved)
-    torch.testing.assert_close(after["words.layer.1.hidden"][0], before["words.layer.1.hidden"][0, turned])
-    torch.testing.assert_close(
-        after["words.attn.heads"][0, 0, :2], before["words.attn.heads"][0, 0, [1, 0]], rtol=1e-5, atol=1e-6
-    )
-    assert not torch.allclose(
-        after["sentences.layer.1.hidden"][0, 0], before["sentences.layer.1.hidden"][0, 1]
-    )
-
-
 def test_a_summary_of_nothing_is_zeros():
     summary = Summary(6)
     allowed = torch.tensor([[[True, False], [False, False]]])
@@ -221,15 +195,6 @@ def test_the_gradient_is_of_a_class():
     for wrong in ("class:purple", "logit:ship"):
         with pytest.raises(InputError, match="Name one of red, green, blue"):
             made.run(TEXT, grad=wrong)
-
-
-def test_without_a_sentence_the_others_share_its_weight():
-    made, text = model(), TEXT
-    before = made.run(text).attention("sentences").weights[0, 0, 0]
-    cut = edits.Forbid("sentences.attn.allowed", key=1)
-    after = made.run(text, edits=[cut]).attention("sentences").weights[0, 0, 0]
-    np.testing.assert_allclose(after[[0, 2]], before[[0, 2]] / (1 - before[1]), rtol=1e-5)
-    assert after[1] == 0
 
 
 def test_scores_without_a_sentence_are_those_of_the_text_without_it():

@@ -89,30 +89,6 @@ def test_of_a_run_the_rows_are_its_words_and_what_was_added_is_one_key():
     assert found.weights[..., 0].max() > 0.01
 
 
-@pytest.mark.slow
-def test_two_shipped_models_see_the_same_words_and_the_aligner_finds_the_other_one():
-    english = [
-        core.open_model("gpt-mini").run(TEXT),
-        core.open_model("translator-en-es").run(TEXT, target=""),
-    ]
-    one, other = text_patterns(english[0], "causal"), text_patterns(english[1], "self")
-    assert (
-        one.queries == other.queries == one.keys
-        and one.weights.shape[0] == 48
-        and other.weights.shape[0] == 24
-    )
-    row = texts("heads_en-es")[0]
-    runs = [
-        core.open_model(name).run(row.text, target=row.target)
-        for name in ("translator-en-es", "bahdanau-en-es")
-    ]
-    rows = stack_rows([[text_patterns(runs[0], "cross"), text_patterns(runs[1], "alignment")]])
-    first = nearest_heads(divergences_from(rows, 24), 24)[0]
-    assert first // 8 in (0, 1, 2) and divergences_from(rows, 24)[first] < np.median(
-        divergences_from(rows, 24)
-    )
-
-
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("name", ["previous", "itself", "first", "punctuation", "spread"])
 def test_the_rows_behind_a_score_make_the_score(name):

@@ -161,22 +161,6 @@ def test_the_heads_of_shipped_models_were_measured_on_the_weights_that_ship(fold
         )
 
 
-@pytest.mark.slow
-def test_gpt_minis_quotes_are_those_of_its_runs():
-    model, held = core.open_model("gpt-mini"), read_heads(shipped_folder() / "gpt-mini")
-    assert held is not None
-    rows = [row for row in texts("battery") if row.group == "quotes"]
-    again = mean_scores(
-        [
-            head_survey.score_sentence(row, model.run(row.text, keep=head_survey.KEEP).attention(by="word"))[
-                0
-            ]
-            for row in rows
-        ]
-    )
-    np.testing.assert_allclose(again["quotes"], held.trained["causal"].scores["quotes"], atol=2e-3)
-
-
 def test_the_untrained_copy_is_the_beginning_of_the_training():
     model = core.open_model("gpt-mini")
     copy = untrained(model)

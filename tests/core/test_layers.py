@@ -82,16 +82,6 @@ def test_dropout_keeps_the_type_and_does_nothing_outside_training():
         dropout(1.0)
 
 
-def test_the_printed_sigma_leaves_variance_one_over_h():
-    """E6. sigma without the 1/H (Ghojogh and Ghodsi 2020, Eq. (26)): too large by sqrt(H), variance 1/H."""
-    h = draw(512, seed=21).double()
-    printed = (h - h.mean()) / (h - h.mean()).square().sum().sqrt()
-    assert printed.var(correction=0).item() == pytest.approx(1 / 512, abs=1e-12)
-    assert round(1 / 512, 6) == 0.001953
-    ours = LayerNorm(512).requires_grad_(False).double()(h)
-    assert (ours / printed).mean().item() == pytest.approx(math.sqrt(512), abs=1e-3)  # 22.627
-
-
 @pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
 def test_feed_forward_equals_two_linear_maps(activation):
     ours = FeedForward(WIDE, 13, activation=activation).eval()

@@ -25,24 +25,6 @@ def test_sizes_times_weights_are_the_contributions(model):
     np.testing.assert_array_equal(scores, run.trace["decoder.layer.1.cross_attn.scores"][3])
 
 
-def test_by_word_where_every_word_is_one_piece(model):
-    run = model.run("She has a white car.", target="Ella tiene un coche blanco.")
-    words = run.attention("self", by="word")
-    scores, sizes = scores_and_norms(run, "self", 0, 2, "word")
-    if all(len(word.pieces) == 1 for word in run.source.words):
-        assert scores.shape == words.weights.shape[2:] and sizes.shape == (len(words.keys),)
-    else:
-        assert scores is None and sizes is None
-
-
-def test_by_word_rows_are_those_that_write(model):
-    run = model.run("She has a white car.", target="Ella tiene un coche blanco.")
-    words = run.attention("cross", by="word", writing=True)
-    scores, _ = scores_and_norms(run, "cross", 0, 0, "word", writing=True)
-    if scores is not None:
-        assert scores.shape == words.weights.shape[2:]
-
-
 def test_words_of_several_pieces_have_neither(model):
     run = model.run("Unbelievable xylophones.", target="Hola.")
     assert scores_and_norms(run, "cross", 0, 0, "word", writing=True) == (None, None)

@@ -98,11 +98,3 @@ def test_a_model_without_layers_is_refused():
         logit_lens(build_other("seq2seq").run(TEXT, target="Ella tiene."))
 
 
-def test_the_opening_place_of_gpt_mini_changes_its_mind_on_the_way():
-    run = core.open_model("gpt-mini").run("The animal didn't cross the street because it was too tired.")
-    lens, place = logit_lens(run), default_row(run)
-    assert run.tokens[place] == " cross" and run.model.tokenizer.token(int(lens.ids[-1, place, 0])) == " the"
-    assert (
-        0 < lens.decision_layer[place] < 6
-        and lens.final_chances[0, place] < 0.01 < 0.3 < lens.final_chances[-1, place]
-    )

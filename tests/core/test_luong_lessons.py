@@ -46,12 +46,6 @@ def test_a_wide_bell_without_a_window_gives_the_softmax_back(row):
     assert found.total == pytest.approx(1.0)
 
 
-def test_without_the_window_less_arrives():
-    """E29: the softmax is spread over the whole source, and the bell takes most of it away."""
-    row = np.random.default_rng(0).standard_normal(20)
-    assert luong.local(row, 7.0, 2, windowed=False).total < luong.local(row, 7.0, 2).total < 1
-
-
 def test_the_layer_of_the_models_does_the_same():
     torch.manual_seed(3)
     layer = Local(Dot(5, 5), 2, 5, 7, predictive=True)

@@ -137,18 +137,6 @@ def test_texts_are_read_ahead_in_parts_and_runs_are_dropped(monkeypatch: pytest.
     ).values == [2, 1, 3]
 
 
-def test_a_bar_is_one_line_that_is_rewritten(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(bars, "_is_watched", lambda: True)
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    with bars.progress(1200, "text") as bar:
-        bar.update(1000)
-        bar.update(200)
-    first, second = "1,000 of 1,200 texts", "1,200 of 1,200 texts"
-    assert capsys.readouterr().err == f"\r{first}\r{second}\r{' ' * len(second)}\r"
-
-
 def test_the_bar_of_a_table_counts_each_text_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -80,19 +80,6 @@ def test_it_is_the_stream_of_the_corrupted_run_with_one_head_s_change_added(buil
         assert np.abs(found).max() > 1e-4
 
 
-def test_an_induction_head_finds_its_key_by_the_path_from_the_head_that_attends_to_the_token_before():
-    """The first symbol is another one in the corrupted text, so that the last has no earlier occurrence."""
-    model = core.open_model("induction-tiny")
-    pair = make_pair(model.run("abcdefa"), model.run("gbcdefa"), answer="b", foil="d")
-    found = {by: path_patching(pair, "causal", (1, 1), by) for by in LEAVES}
-    previous = int(
-        np.argmax(model.run("abcdefa").attention("causal").weights[0, :, 1:, :].diagonal(0, 1, 2).mean(1))
-    )
-    assert found["key"][0, previous] == pytest.approx(0.87, abs=0.01)
-    assert found["key"].argmax() == previous and found["key"][0, 1 - previous] < 0.3
-    assert max(np.abs(found[by]).max() for by in ("query", "value")) < 0.01
-
-
 def test_what_has_no_such_path_is_refused():
     model = core.open_model("induction-tiny")
     pair = make_pair(model.run("abcdefa"), model.run("gbcdefa"), answer="b", foil="d")

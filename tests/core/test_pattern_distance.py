@@ -42,22 +42,6 @@ def test_forbidden_cells_are_left_out(seed):
     assert found.rows[0] == 0.0, "the first row has one place to look at"
 
 
-@given(some.integers(0, 999))
-def test_it_is_symmetric_and_zero_only_beside_itself(seed):
-    a, b = patterns(seed)
-    there, back = compare_patterns(a, b), compare_patterns(b, a)
-    np.testing.assert_array_equal(there.rows, back.rows)
-    assert (there.correlation, there.cosine, there.largest) == (back.correlation, back.cosine, back.largest)
-    same = compare_patterns(a, a)
-    assert (
-        not same.rows.any()
-        and same.largest == 0.0
-        and same.cosine == pytest.approx(1)
-        and same.correlation == pytest.approx(1)
-    )
-    assert (there.rows > 0).all() and (there.rows <= 1).all()
-
-
 def test_rows_that_one_of_them_lacks_are_no_rows():
     a, b = patterns(3)
     may = np.ones((6, 6), dtype=bool)

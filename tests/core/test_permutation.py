@@ -96,13 +96,6 @@ def test_a_repeated_word_counts_and_only_shares_count(layer):
     assert maths.reordered(layer, x, x[list(whole)], whole).unchanged.all()
 
 
-def test_equal_words_have_equal_rows_without_positions_only(layer):
-    x = rows()[[0, 1, 0, 3]]
-    out = maths.attend(layer, x)[0]
-    np.testing.assert_allclose(out[0], out[2], atol=1e-13)
-    assert np.abs(np.subtract(*maths.attend(layer, x, causal=True)[0][[0, 2]])).max() > 0.01
-
-
 def test_the_model_s_own_first_layer_and_all_its_layers_agree():
     model = core.open_model("bert-mini")
     run = model.run("The dog saw the man.")

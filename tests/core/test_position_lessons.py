@@ -35,17 +35,6 @@ def test_dot_products_depend_on_the_offset_and_are_half_d_on_the_diagonal():
     assert np.allclose(y[:: len(x) // 16], products[3])
 
 
-def test_distance_is_constant_by_offset_with_the_right_exponent_only():
-    right = distance_profile(Formula(128), 200)
-    assert np.abs(right.high - right.low).max() < 1e-9
-    assert right.at_offset(5)[0] == pytest.approx(5.799136, abs=5e-7)
-    _, low, high = distance_profile(Formula(128, variant="unpaired"), 200, 6).at_offset(5)
-    assert (low, high) == (pytest.approx(4.787, abs=5e-4), pytest.approx(6.678, abs=5e-4))
-    fine = distance_profile(Formula(128), 200, 6, per_step=4)
-    assert len(fine.k) == 21
-    assert fine.at_offset(5)[0] == right.at_offset(5)[0]
-
-
 def test_profiles_of_a_learned_table_cover_every_pair_of_places():
     found = distance_profile(learned, 31)
     for k in (1, 7, 30):
@@ -93,32 +82,6 @@ def test_learned_table_is_read_from_the_network_and_its_absence_is_told():
         learned_table(torch.nn.Linear(2, 2))
 
 
-@pytest.mark.parametrize(
-    ("name", "ticks"),
-    [
-        ("none", (False, True, True, True, True)),
-        ("fraction", (True, False, True, True, True)),
-        ("integer", (True, True, False, True, True)),
-        ("sinusoid", (True, True, True, True, True)),
-        ("learned", (True, True, False, True, False)),
-    ],
-)
-def test_criteria_ticks(name, ticks):
-    encode = position_criteria.encodings(Formula(128), learned)[name]
-    found = position_criteria.judge(name, encode, short=5, long=20)
-    assert (found.unique, found.consistent, found.bounded, found.deterministic, found.anywhere) == ticks
-
-
-def test_criteria_numbers_are_those_of_the_documents():
-    fraction = position_criteria.judge("fraction", position_criteria.fraction, 5, 20)
-    assert fraction.steps == (pytest.approx(1 / 4), pytest.approx(1 / 19))
-    assert position_criteria.judge("integer", position_criteria.integer, unseen=1000).largest == 999
-    assert position_criteria.judge("sinusoid", Formula(128).table, 5, 200).unique
-    assert position_criteria.judge("learned", position_criteria.looked_up(learned)).largest is None
-    printed = position_criteria.judge("i/d", Formula(128, variant="unpaired").table)
-    assert not printed.anywhere
-
-
 def test_a_coin_toss_is_not_deterministic():
     toss = np.random.default_rng(0)
     assert not position_criteria.judge("random", lambda n: toss.normal(size=(n, 3))).deterministic
@@ -135,38 +98,3 @@ def test_worked_examples():
     )
 
 
-@pytest.mark.parametrize(
-    ("number", "phrases"),
-    [
-        ("E3", ["differ here", "1.404 (position 9, dimension 8)", "46,222", "1,313", "0.99964", "0.98683"]),
-        (
-            "E4",
-            [
-                "(0.8415, 0.9950, 0.0100, 1.0000)",
-                "(0.8415, 0.5403, 0.0100, 1.0000)",
-                "0.5552",
-                "4.787",
-                "6.678",
-            ],
-        ),
-        (
-            "E33",
-            [
-                "0.841470985 is printed as 0.8414",
-                "0.999999995 is printed as 0.9999",
-                "All 3 are cut",
-                "(1, 0, 1, 0)",
-            ],
-        ),
-        ("E34", ["62 entries"]),
-        ("E43", ["1 table of positions", "0 inside them"]),
-    ],
-)
-def test_errata_carry_recomputed_evidence(number, phrases):
-    found = errata.find(number)
-    for phrase in phrases:
-        assert phrase in f"{found.says} {found.right} {found.evidence().sentence}"
-
-
-def test_first_dimensions_hold_the_variance():
-    assert share_of_variance(Formula(60).table(10)) == pytest.approx(0.99964, abs=5e-6)

@@ -42,23 +42,6 @@ def test_sinusoidal_d512_has_the_numbers_of_the_slides():
     assert [f"{v:.4f}" for v in one[[0, 1, 2, -2, -1]]] == ["0.8415", "0.5403", "0.8219", "0.0001", "1.0000"]
 
 
-def test_sinusoidal_d4_is_the_worked_example():
-    table = sinusoidal(11, 4, **exact)
-    pos = torch.arange(11, **exact)
-    want = torch.stack((pos.sin(), pos.cos(), (pos / 100).sin(), (pos / 100).cos()), dim=1)
-    assert torch.allclose(table, want, rtol=0, atol=1e-15)
-
-
-def test_a_step_is_a_rotation_of_each_pair():
-    d_model, k = 26, 7
-    w = frequencies(d_model)[::2]
-    cos, sin = (k * w).cos(), (k * w).sin()
-    blocks = torch.stack((torch.stack((cos, sin), -1), torch.stack((-sin, cos), -1)), -2)
-    turn = torch.block_diag(*blocks)
-    table = sinusoidal(200, d_model, **exact)
-    assert (table[:-k] @ turn.T - table[k:]).abs().max() < 1e-12
-
-
 def test_distance_at_a_fixed_offset_is_constant_only_with_the_pair_exponent():
     right = sinusoidal(200, 128, **exact)
     steps = (right[5:] - right[:-5]).norm(dim=1)
@@ -67,37 +50,6 @@ def test_distance_at_a_fixed_offset_is_constant_only_with_the_pair_exponent():
     steps = (printed[5:] - printed[:-5]).norm(dim=1)
     assert steps.min().item() == pytest.approx(4.787, abs=5e-4)
     assert steps.max().item() == pytest.approx(6.678, abs=5e-4)
-
-
-def test_every_vector_has_squared_length_half_d():
-    table = sinusoidal(200, 128, **exact)
-    assert torch.allclose((table * table).sum(1), torch.full((200,), 64.0, **exact), rtol=0, atol=1e-12)
-    assert len({tuple(row.tolist()) for row in table}) == 200
-
-
-def test_exponent_over_p_differs_from_over_d_by_the_known_amount():
-    right, printed = sinusoidal(10, 60, **exact), sinusoidal(10, 60, variant="over_p", p=100, **exact)
-    gap = (right - printed).abs()
-    assert gap.max().item() == pytest.approx(1.404, abs=5e-4)
-    assert divmod(int(gap.argmax()), 60) == (9, 8)
-    assert 2 * math.pi / frequencies(60)[-1].item() == pytest.approx(46222, abs=1)
-    assert 2 * math.pi / frequencies(60, variant="over_p", p=100)[-1].item() == pytest.approx(1313, abs=1)
-    for table, share in ((right, 0.99964), (printed, 0.98683)):
-        variance = table.var(dim=0)
-        assert (variance[:30].sum() / variance.sum()).item() == pytest.approx(share, abs=5e-6)
-
-
-def test_exponent_unpaired_is_beigys_formula_as_printed():
-    one = sinusoidal(2, 4, variant="unpaired", **exact)[1]
-    assert torch.allclose(one, torch.tensor([0.8415, 0.9950, 0.0100, 1.0000], **exact), rtol=0, atol=5e-5)
-    assert sinusoidal(2, 512, variant="unpaired", **exact)[1, 1].item() == pytest.approx(0.5552, abs=5e-5)
-
-
-@pytest.mark.parametrize(("d_model", "printed"), [(60, 62), (4, 6), (7, 8)])
-def test_j_up_to_half_d_inclusive_gives_too_many_entries(d_model, printed):
-    whole = sinusoidal(3, d_model, cut=False, **exact)
-    assert whole.shape == (3, printed)
-    assert torch.equal(whole[:, :d_model], sinusoidal(3, d_model, **exact))
 
 
 def test_fractional_positions_lie_on_the_same_curves():
@@ -164,41 +116,11 @@ def test_rotary_interleaved_is_roformers_matrix():
         assert torch.allclose(got, want, rtol=0, atol=1e-14)
 
 
-@given(
-    m=st.integers(0, 400),
-    n=st.integers(0, 400),
-    shift=st.integers(0, 400),
-    half=st.integers(1, 8),
-    seed=st.integers(0, 99),
-    interleaved=st.booleans(),
-)
-def test_rotary_dot_products_depend_on_the_difference_only(m, n, shift, half, seed, interleaved):
-    draw = torch.Generator().manual_seed(seed)
-    q, k = torch.randn(2, 1, 1, 1, 2 * half, generator=draw, **exact)
-
-    def score(query_at, key_at):
-        turned_q = rotary(q, torch.tensor([query_at]), interleaved=interleaved)
-        turned_k = rotary(k, torch.tensor([key_at]), interleaved=interleaved)
-        return (turned_q * turned_k).sum().item()
-
-    assert score(m, n) == pytest.approx(score(m + shift, n + shift), abs=1e-10)
-    assert rotary(q, torch.tensor([m]), interleaved=interleaved).norm().item() == pytest.approx(
-        q.norm().item()
-    )
-
-
 def test_rotary_refuses_odd_heads_and_wrong_lengths():
     with pytest.raises(ValueError, match="d_head=5"):
         rotary(torch.zeros(1, 1, 2, 5), torch.arange(2))
     with pytest.raises(ValueError, match="has 2 positions"):
         rotary(torch.zeros(1, 1, 2, 4), torch.arange(3))
-
-
-@pytest.mark.parametrize("n_heads", [1, 2, 8, 16])
-def test_alibi_slopes_are_geometric_for_powers_of_two(n_heads):
-    ratio = 2 ** (-8 / n_heads)
-    want = torch.tensor([ratio ** (h + 1) for h in range(n_heads)])
-    assert torch.allclose(alibi_slopes(n_heads), want, rtol=1e-6, atol=0)
 
 
 @pytest.mark.reference

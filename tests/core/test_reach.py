@@ -90,9 +90,3 @@ def test_the_numbers_of_a_cell_are_those_of_torch(cell, d_input, d_hidden):
         )
 
 
-@pytest.mark.parametrize("cell", CELLS)
-def test_and_those_of_the_shipped_encoders(cell):
-    model = core.open_model(f"copy-{cell}")
-    width = model.config.d_model
-    encoder = sum(p.numel() for p in model.network.encoder.parameters())
-    assert cell_parameters.parameters(cell, width, width // 2, both_ways=True) == encoder

@@ -30,12 +30,6 @@ def test_a_causal_model_cannot_look_ahead_bit_for_bit():
     np.testing.assert_array_equal(before.logits[:first], after.logits[:first])
 
 
-def test_an_encoder_is_moved_everywhere():
-    before, after = pair(build_bert())
-    moved = ripple(before, after)
-    assert (moved[1:] > 0).all() and (moved[0] > 0).sum() == len(changed_positions(before, after))
-
-
 def test_it_is_the_length_of_the_difference_over_the_length():
     before, after = pair(build_other("gpt"))
     one, other = before.hidden(), after.hidden()

@@ -56,9 +56,3 @@ def test_under_the_linear_score_no_query_moves_anything(one, other, keys):
     np.testing.assert_allclose(linear.weights(one, keys), linear.weights(other, keys), atol=1e-12)
 
 
-def test_two_weights_of_the_cosine_differ_at_most_by_e_squared():
-    cosine, sharp = maths.eight(beta=10)[-2:]
-    keys = [(1.0, 0.0), (-1.0, 0.0)]
-    weights = cosine.weights((1.0, 0.0), keys)
-    assert weights[0] / weights[1] == pytest.approx(math.e**2)
-    assert sharp.weights((1.0, 0.0), keys)[0] > 0.999

@@ -102,20 +102,6 @@ def test_a_change_sets_one_weight_and_one_outside_sets_none():
     assert (after[1] != before[1]).sum() == 1
 
 
-def test_tied_weights_make_a_kernel():
-    """E14."""
-    loose, tied = (
-        self_attention.kernel(
-            self_attention.attend(
-                self_attention.word_vectors(["a", "b", "c", "d"], 5, 3),
-                *self_attention.weight_matrices(5, 3, 2, 3, tied=tied),
-            )
-        )
-        for tied in (False, True)
-    )
-    assert tied.asymmetry == 0 and tied.least >= 0 and loose.asymmetry > 0 and loose.least < 0
-
-
 @pytest.mark.parametrize(
     ("name", "weights"), [("student", (0.7, 0.2, 0.1)), ("apple", (0.1, 0.1, 0.5, 0.1, 0.2))]
 )

@@ -60,25 +60,6 @@ def test_the_context_is_the_mean_of_the_states_by_the_weights(attention):
         assert (pattern[1, :, :, 4:] == 0).all() and (pattern[0] > 0).all()
 
 
-@pytest.mark.parametrize("attention", GLOBAL)
-def test_equal_scores_give_the_plain_mean_of_the_real_words(attention):
-    _, trace = traced(build(attention), edits=[edits.Scale("decoder.attn.scores", 0.0)])
-    states = trace["encoder.layer.1.hidden"]
-    for row, n in enumerate((7, 4)):
-        torch.testing.assert_close(trace["decoder.attn.context"][row], states[row, :n].mean(0).expand(5, -1))
-
-
-def test_bahdanau_asks_with_the_state_before_and_luong_with_the_present_one():
-    """E27: with s_t in the score Bahdanau's recursion would need c_t for s_t and s_t for c_t."""
-    _, trace = traced(build("bahdanau"))
-    asked, states = trace["decoder.attn.q"][:, 0], trace["decoder.layer.1.hidden"]
-    assert torch.equal(asked[:, 1:], states[:, :-1])
-    assert torch.equal(asked[:, 0], trace["decoder.start.layer.1.hidden"])
-    for attention in LUONG:
-        _, trace = traced(build(attention))
-        assert torch.equal(trace["decoder.attn.q"][:, 0], trace["decoder.layer.1.hidden"])
-
-
 @pytest.mark.parametrize("attention", LUONG)
 def test_input_feeding_hands_the_mixed_state_to_the_next_step(attention):
     """Without it a look at another word changes what is written, not the states; with it the next state too."""
@@ -187,22 +168,3 @@ def test_a_pattern_put_in_place_is_used_from_that_step_on(path):
     assert not torch.equal(logits[:, 3], plain[:, 3]), "the state goes on from there"
 
 
-def test_a_gate_can_be_closed():
-    _, trace = traced(build(), edits=[edits.Scale("encoder.forward.*.forget", 0.0)])
-    expected = trace["encoder.forward.layer.0.input"] * trace["encoder.forward.layer.0.candidate"]
-    torch.testing.assert_close(trace["encoder.forward.layer.0.cell"][0], expected[0])
-
-
-def test_an_edit_of_a_row_that_is_not_there_is_loud():
-    with pytest.raises(core.InputError, match="no query 9"):
-        traced(build(), edits=[edits.Forbid("decoder.attn.allowed", query=9)])
-    with pytest.raises(ValueError, match="decoder.attn.pattern"):
-        traced(build(), keep=["decoder.attn.patern"])
-
-
-def test_a_recorder_sees_a_step_only_once():
-    tap = Recorder()
-    with torch.no_grad():
-        build()(example(), tap=tap)
-        with pytest.raises(ValueError, match="twice"):
-            build()(example(), tap=tap)

@@ -63,37 +63,6 @@ def test_gradients_reach_every_parameter(attention, score):
         assert weight.grad.abs().max() < 1e-3 if silent else (weight.grad != 0).any(), name
 
 
-@pytest.mark.parametrize("attention", deep(ATTENTIONS, {"none", "luong-global", "luong-local-p"}))
-def test_writing_step_by_step_gives_the_logits_and_patterns_of_the_whole_pass(attention):
-    m = opened(attention, input_feeding=attention == "luong-local-p")
-    run, steps = m.run(SOURCE), list(decode(m, SOURCE, core.Greedy(), max_new_tokens=12))
-    assert run.ids[1 : len(steps)] == steps[-1].ids[:-1], "without a target the run writes by itself"
-    names = tuple(m.tokenizer.token(i) for i in m.tokenizer.encode(SOURCE).ids)
-    for i, step in enumerate(steps):
-        np.testing.assert_allclose(
-            step.log_total, np.log(np.exp(run.logits[i].astype(float)).sum()), atol=1e-4
-        )
-        assert step.keys == dict.fromkeys(run.kinds, names)
-        for kind in run.kinds:
-            np.testing.assert_allclose(
-                step.attention[kind][0, 0], run.attention(kind).weights[0, 0, i], atol=1e-5
-            )
-
-
-@pytest.mark.parametrize("attention", deep(ATTENTIONS, {"bahdanau", "luong-local-p"}))
-def test_beams_carry_their_states_along(attention):
-    """Cached states follow their rows: the same as reading every beginning anew (which a harmless edit asks for)."""
-    m = opened(attention)
-    harmless = edits.Scale("decoder.embed.token", 1.0)
-    for strategy in (core.Beam(width=4), core.Greedy()):
-        cached, anew = (
-            list(decode(m, SOURCE, strategy, max_new_tokens=9, edits=e)) for e in ((), (harmless,))
-        )
-        assert [s.ids for s in cached] == [s.ids for s in anew]
-        np.testing.assert_allclose([s.logprob for s in cached], [s.logprob for s in anew], atol=1e-4)
-    assert cached[-1].cache_bytes > 0
-
-
 def test_a_whole_batch_is_written_as_its_sentences_alone():
     network, batch = build("luong-global", input_feeding=True).requires_grad_(False), example()
     alone = [
@@ -104,31 +73,6 @@ def test_a_whole_batch_is_written_as_its_sentences_alone():
         with torch.inference_mode():
             together = write(network, batch, start=1, end=2, limit=11)
             assert together == [write(network, each, start=1, end=2, limit=11)[0] for each in alone]
-
-
-def test_edits_change_what_is_written():
-    m = opened()
-    n = len(m.tokenizer.encode(SOURCE).ids)
-    silent = [edits.Forbid("decoder.attn.allowed", key=key) for key in range(n)]
-    assert ids_of(m, SOURCE, core.Greedy(), max_new_tokens=9, edits=silent) != ids_of(
-        m, SOURCE, core.Greedy(), max_new_tokens=9
-    )
-
-
-def test_the_public_face():
-    m = opened()
-    run = m.run(SOURCE, target="el gato blanco")
-    n, n_source = len(run.tokens), len(run.source.tokens)
-    assert run.kinds == ("alignment",)
-    a = run.attention("alignment")
-    assert a.weights.shape == a.allowed.shape == (1, 1, n, n_source) and a.paths == ("decoder.attn.pattern",)
-    assert (a.queries, a.keys) == (run.tokens, run.source.tokens)
-    np.testing.assert_allclose(run.attention(by="word", writing=True).weights.sum(-1), 1, atol=1e-5)
-    assert run.hidden("decoder").shape == (3, n, 34) and run.hidden("encoder").shape == (3, n_source, 34)
-    np.testing.assert_array_equal(run.hidden("decoder")[-1], run.trace["decoder.layer.1.hidden"])
-    kept = m.run(SOURCE, target="el gato", keep=["decoder.attn.pattern"])
-    assert "decoder.attn.allowed" in kept.trace and "decoder.attn.scores" not in kept.trace
-    assert kept.attention().weights.shape[2] == len(kept.tokens)
 
 
 def test_a_model_without_attention_says_so():
@@ -155,46 +99,6 @@ def test_gradients_belong_to_the_steps():
     assert run.trace.grad("encoder.embed.token").any()
     with pytest.raises(KeyError, match="step"):
         run.trace.grad("decoder.attn.pattern")
-
-
-@pytest.mark.quick(1)
-@pytest.mark.parametrize("attention", ATTENTIONS)
-def test_a_saved_model_comes_back(tmp_path, attention):
-    m = opened(attention)
-    path = tmp_path / "tokenizer.json"
-    learn_byte_level_bpe(LINES, 300, ["<pad>", "<start>", "<end>"], prefix_space=True).save(str(path))
-    folder = store.save_model(
-        tmp_path / "it",
-        family="seq2seq",
-        config=m.config,
-        weights=m.network.state_dict(),
-        tokenizer=path,
-        ids={"pad": 0, "start": 1, "end": 2},
-        training={},
-    )
-    again = store.load_model(folder, "it")
-    assert again.config == m.config and again.run("the old", target="cat").logits.shape[1] == m.config.n_vocab
-    for name, value in {
-        "attention": "magic",
-        "score": 3,
-        "cell": "transformer",
-        "d_model": 0,
-        "window": -1,
-        "n_heads": 2,
-        "bidirectional": "yes",
-        "input_feeding": 1,
-        "dropout": "much",
-        "n_layers": 2.5,
-        "n_ctx": True,
-    }.items():
-        held = json.loads((folder / "config.json").read_text())
-        bad = tmp_path / name
-        bad.mkdir()
-        for file in folder.iterdir():
-            (bad / file.name).write_bytes(file.read_bytes())
-        (bad / "config.json").write_text(json.dumps({**held, name: value}))
-        with pytest.raises(core.InputError, match=name if name != "dropout" else "config.json"):
-            store.load_model(bad, "bad")
 
 
 def test_cells_start_orthogonal_with_the_forget_gate_open():

@@ -108,29 +108,6 @@ class _Leaf:
         return value.detach().requires_grad_()
 
 
-def test_attention_reaches_what_the_convolutions_do_not():
-    net = network(n_layers=1, n_dense=1)
-    ids = torch.randint(0, 29, (1, 12))
-    other = ids.clone()
-    other[0, 0] = (ids[0, 0] + 1) % 29
-    for parts, far in (("both", True), ("convolutions", False)):
-        net = network(parts=parts, n_layers=1, n_dense=1)
-        with torch.no_grad():
-            before, after = (net(reads(each))[0, -1] for each in (ids, other))
-        assert bool((before != after).any()) == far
-
-
-def test_without_convolutions_the_order_of_what_is_read_means_nothing():
-    """The last output of one layer of attention alone is that of the same words in another order."""
-    ids = torch.randint(0, 29, (1, 9))
-    turned = torch.cat((ids[:, :8].flip(1), ids[:, 8:]), dim=1)
-    for parts, same in (("attention", True), ("both", False)):
-        net = network(parts=parts, n_layers=1)
-        with torch.no_grad():
-            before, after = (net(reads(each))[0, -1] for each in (ids, turned))
-        assert torch.allclose(before, after, atol=1e-6) == same
-
-
 def test_the_store_of_a_convolution_holds_as_much_as_it_looks_back():
     x, store = torch.randn(2, 10, 3), Recent()
     pieces = [store(x[:, first:last], 4) for first, last in ((0, 3), (3, 4), (4, 9), (9, 10))]
@@ -149,19 +126,6 @@ def test_the_cache_can_go_on_with_other_rows():
         found = net(reads(ids[[1, 0], 5:]), cache=cache)
         whole = net(reads(ids[[1, 0]]))[:, 5:]
     torch.testing.assert_close(found, whole)
-
-
-def test_the_width_grows_by_what_each_block_adds():
-    net = network()
-    tap = Recorder(("*features_*",))
-    with torch.no_grad():
-        hidden = net(reads(torch.tensor([[1, 2, 3]])), tap=tap)
-    trace = tap.close()
-    cfg = net.cfg
-    assert trace["layer.0.features_in"].shape[-1] == cfg.d_model
-    assert trace["layer.0.features_mid"].shape[-1] == cfg.d_model + cfg.n_dense * cfg.n_filters
-    assert [trace[f"layer.{i}.features_out"].shape[-1] for i in (0, 1)] == list(cfg.widths[1:])
-    assert torch.equal(hidden[..., : cfg.widths[1]], trace["layer.0.features_out"])
 
 
 @pytest.mark.parametrize("task", episodes.TASKS)
@@ -225,17 +189,6 @@ def test_a_cell_of_its_attention_is_computed_line_by_line_up_to_what_the_head_gi
     assert lines.residue < 1e-4 and lines.lines[-1].value == pytest.approx(
         heads[np.abs(heads).argmax()], abs=1e-4
     )
-
-
-def test_it_writes_what_the_whole_pass_would_have_written():
-    own = model()
-    *_, last = decode(own, "k3Fm7Qk3?", Greedy(), max_new_tokens=6)
-    text, wanted = "k3Fm7Qk3?", []
-    for _ in last.ids:
-        ids = [*own.tokenizer.encode(text).ids, *wanted]
-        with torch.no_grad():
-            wanted.append(int(own.network.logits(own.network(reads(torch.tensor([ids]))))[0, -1].argmax()))
-    assert list(last.ids) == wanted
 
 
 def test_a_beam_goes_on_with_the_features_of_its_own_rows():

@@ -105,24 +105,6 @@ def test_every_line_of_a_shipped_model_has_the_shape_of_its_tensor(name: str) ->
             assert path not in run.trace or line.shape == run.trace[path].shape, path
 
 
-def test_the_two_branches_of_local_attention_make_one_whole() -> None:
-    """What did not run in one model ran in the other: all taps of the class are met."""
-    ran = [
-        {
-            line.number
-            for line in source_lines(opened("seq2seq", {"attention": name}), "alignment", 0)
-            if line.path
-        }
-        for name in ("luong-local-m", "luong-local-p")
-    ]
-    taps = {
-        line.number
-        for line in source_lines(opened("seq2seq", {"attention": "luong-local-m"}), "alignment", 0)
-        if line.leaf
-    }
-    assert ran[0] | ran[1] == taps and ran[0] - ran[1] and ran[1] - ran[0]
-
-
 @pytest.mark.parametrize(("family", "changes"), CASES[:1] + CASES[-3:], ids=str)
 def test_the_lines_are_those_of_the_files(family: str, changes: dict[str, object]) -> None:
     run = opened(family, changes)
@@ -143,30 +125,6 @@ def test_docstrings_are_left_out_and_gaps_are_said() -> None:
     assert {line.file for line in lines} == {"core/layers/attention.py"}, (
         "what only training calls is not shown"
     )
-
-
-@pytest.mark.parametrize("score", scores.SCORES)
-def test_the_score_function_in_use_is_shown(score: str) -> None:
-    lines = source_lines(opened("seq2seq", {"attention": "luong-global", "score": score}), "alignment", 0)
-    kind = type(scores.SCORES[score](4, 4, 3, 5)).__name__
-    assert f"class {kind}(Score):" in [line.text for line in lines]
-    assert any("def compare" in line.text for line in lines) and any(
-        "def masked_softmax" in line.text for line in lines
-    )
-
-
-def test_pieces_are_what_python_says_they_are() -> None:
-    lines = source_lines(opened("gpt", {}), "causal", 0)
-    scores_line = next(line for line in lines if line.leaf == "scores")
-    assert [text for kind, text in scores_line.spans if kind == "string"] == [
-        '"scores"',
-        '"batch head query key"',
-    ]
-    assert [text for kind, text in scores_line.spans if kind == "tap"] == ["tap"]
-    assert ("keyword", "def") in next(line for line in lines if "def forward" in line.text).spans
-    assert ("number", "0.0") in next(line for line in lines if "return torch.where" in line.text).spans
-    for line in lines:
-        assert all(text and "\n" not in text for _, text in line.spans)
 
 
 def test_an_edit_marks_the_line_that_it_changes_and_no_other() -> None:
@@ -271,32 +229,3 @@ def test_a_card_marks_what_is_not_finite() -> None:
     )
 
 
-def test_no_path_is_typed() -> None:
-    """The file knows no leaf and no module by name: what it links, it saw."""
-    tree = ast.parse(Path(source.__file__).read_text("utf-8"))
-    docs = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef))
-        and isinstance(node.body[0], ast.Expr)
-    }
-    words = {
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
-    }
-    assert not words & {
-        "scores",
-        "pattern",
-        "allowed",
-        "heads",
-        "out",
-        "q",
-        "k",
-        "v",
-        "self_attn",
-        "cross_attn",
-        "attn",
-        "align",
-        "gaussian",
-    }

@@ -228,13 +228,6 @@ def test_a_model_that_draws_nothing_asks_for_a_file(monkeypatch, capsys, tmp_pat
         evaluate.evaluate(replace(model, name="no such recipe"))
 
 
-def test_the_modules_say_what_they_read():
-    text = character_tokenizer("ab", ("<unk>",)).encode("a?b")
-    assert text.tokens == ["a", "<unk>", "b"]
-    assert len(prompt_tiny.SIGNS) == len(set(prompt_tiny.SIGNS))
-    assert induction_tiny.RECIPE.measure is induction.measure
-
-
 def joined(text: str) -> str:
     """The string of an example: what a training might draw."""
     shown = text.partition(":")[2].partition("=")[0] or text

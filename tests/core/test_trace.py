@@ -31,15 +31,6 @@ def test_a_path_names_the_call_not_the_module():
     assert trace.stack("step.*.out").shape == (4, 2, 3)
 
 
-def test_keep_selects_by_pattern():
-    def two(x, tap):
-        (tap / "layer.0")("pattern", x, "pos")
-        return (tap / "layer.0")("out", x, "pos")
-
-    _, trace = record(two, torch.ones(2), keep=["*.pattern"])
-    assert trace.names() == ["layer.0.pattern"]
-
-
 @pytest.mark.parametrize(
     ("body", "keep", "edits", "said"),
     [
@@ -76,12 +67,6 @@ def test_an_edit_keeps_shape_and_dtype(change, said):
     with pytest.raises(core.InputError, match=said) as caught:
         record(lambda x, tap: tap("a", x, "pos"), torch.zeros(3), edits=[core.edits.Function("a", change)])
     assert caught.value.rule.count("shape and dtype") == 1 and caught.value.remedy
-
-
-def test_an_unknown_path_names_the_nearest():
-    _, trace = record(lambda x, tap: (tap / "layer.0")("pattern", x, "pos"), torch.ones(1))
-    with pytest.raises(KeyError, match="layer.0.pattern"):
-        trace["layer.0.patern"]
 
 
 def test_training_mode_is_refused():

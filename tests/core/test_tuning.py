@@ -157,14 +157,6 @@ def test_frozen_weights_have_no_gradient(body):
     assert all(not weight.requires_grad for weight in body.network.parameters())
 
 
-@pytest.mark.slow
-def test_the_same_seed_tunes_the_same_and_it_learns(body):
-    job = Tuning(name="quick", goal="tags", learns=0, steps=25, n_texts=200, n_rows=16)
-    first, again = (list(tuning.training(job, 4, base=body, longest=600.0, every=1e6)) for _ in range(2))
-    assert all(torch.equal(first[-1][1][name], again[-1][1][name]) for name in first[-1][1])
-    assert first[-1][0].loss < first[0][0].loss - 0.5 and first[-1][0].right > first[0][0].right + 0.2
-
-
 def test_a_fitted_head_is_at_the_bottom_of_its_loss():
     """Of logistic regression with a weight decay: no slope is left, and no start leads lower."""
     rng = torch.Generator().manual_seed(0)
@@ -197,13 +189,6 @@ def test_a_recorded_frozen_head_is_fitted_to_all_its_texts(body):
     with torch.inference_mode():
         right = GOALS["pairs"].mark_correct(GOALS["pairs"].scores(model.network, rows.batch), rows.targets)
     assert right.mean() > 0.8
-
-
-@pytest.mark.slow
-def test_a_tuning_ends_with_its_time(body):
-    job = Tuning(name="quick", goal="opinions", learns=0, steps=10**6, **QUICK)
-    *_, (last, _) = tuning.training(job, base=body, longest=0.5)
-    assert last.step < 10**6 and last.seconds >= 0.5
 
 
 @pytest.mark.slow

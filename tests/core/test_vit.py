@@ -93,17 +93,6 @@ def test_an_encoder_that_is_given_the_seen_patches_alone_decodes_to_the_same_pic
     torch.testing.assert_close(torch.tensor(run.trace["patches"]), found[0])
 
 
-def test_without_positions_the_order_of_patches_changes_nothing():
-    network = ViT(replace(ViTConfig.tiny())).eval()
-    torch.nn.init.zeros_(network.embed["position"].weight)
-    ids, values = torch.arange(17)[None], torch.randn(1, 17, 147)
-    order = torch.cat((torch.tensor([0]), torch.randperm(16) + 1))
-    with torch.no_grad():
-        plain = network.classes(network(Batch(ids=ids, real=ids >= 0, values=values)))
-        mixed = network.classes(network(Batch(ids=ids, real=ids >= 0, values=values[:, order])))
-    torch.testing.assert_close(plain, mixed)
-
-
 def test_what_is_read_is_the_doodle_and_what_is_hidden_of_it(vit):
     pixels = np.arange(784, dtype=np.uint8).reshape(28, 28)
     text = patches.with_hidden_mark(doodles.as_text(pixels), [49, 2])

@@ -23,10 +23,6 @@ def test_weights_are_positive_sum_to_one_and_are_scipys(raw):
     np.testing.assert_allclose(weights, scipy_softmax(raw), atol=1e-12)
 
 
-def test_equal_importances_give_one_tenth_each():
-    np.testing.assert_allclose(weighting.softmax([2.5] * 10), [0.1] * 10, rtol=1e-12)
-
-
 def test_raising_one_word_shrinks_all_others_by_one_factor():
     before, after = (
         weighting.softmax(weighting.BY_HAND),

@@ -14,14 +14,6 @@ from core.layers.task_head import AXES
 
 SAME = 1e-4
 OURS_ALONE = {"scores", "allowed"}  # values the other implementation never hands out
-SWAPS = {  # the path where each pair of parameters in each other's place must first be seen, in every family of one stack
-    "layer.1.self_attn.q": ("layers.1.self_attn.to_q.bias", "layers.1.self_attn.to_k.bias"),
-    "layer.2.norm1.out": ("layers.2.norm1.bias", "layers.2.norm2.bias"),
-    "layer.0.norm2.out": ("layers.0.norm2.weight", "layers.0.norm2.bias"),
-    "layer.2.self_attn.out": ("layers.2.self_attn.to_out.bias", "layers.2.ffn.to_out.bias"),
-}
-
-
 def redraw(model):
     """Draw every parameter, biases and norms too: with the default initialisation swapped biases would pass."""
     torch.manual_seed(7)
@@ -87,13 +79,6 @@ def alike(run, other, tolerance=SAME):
     real = len(run.ids)
     theirs = np.stack([other[f"layer.{i}.self_attn.pattern"] for i in range(n)])[:, :, :real, :real]
     assert np.abs(run.attention().weights - theirs).max() <= tolerance
-
-
-def swapped(opened, first, second):
-    """Return the model after two of its parameters changed places."""
-    state = opened.network.state_dict()
-    opened.network.load_state_dict(state | {first: state[second].clone(), second: state[first].clone()})
-    return opened
 
 
 def variant(source, tmp_path, weights=None, config=None):

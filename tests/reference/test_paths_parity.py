@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from parity import SAME, SWAPS, alike, by_head, first_divergence, of_row, swapped, variant, watched
+from parity import SAME, alike, by_head, first_divergence, of_row, watched
 from test_kinds_parity import SHORT, TARGET, TEXT
 
 from core import masks
@@ -129,19 +129,6 @@ def test_every_path_has_the_numbers_of_the_library(name, case_of):
                 assert np.abs(getattr(run, output) - theirs).max() <= SAME
 
 
-def test_float32_weights_are_taken_over_bit_by_bit(case_of):
-    folder, model = case_of("gpt2")
-    network = open_model(folder).network
-    assert torch.equal(network.embed["token"].weight, model.transformer.wte.weight)
-    query = model.transformer.h[1].attn.c_attn.weight[:, :33].T
-    assert torch.equal(network.layers[1].self_attn.to_q.weight, query) and not network.training
-    assert all(weight.dtype == torch.float32 and not weight.requires_grad for weight in network.parameters())
-    folder, model = case_of(BERT)
-    ours, theirs = open_model(folder).network, model.bert.encoder.layer[1]
-    assert torch.equal(ours.layers[1].self_attn.to_k.weight, theirs.attention.self.key.weight)
-    assert torch.equal(ours.layers[1].norm1.bias, theirs.attention.output.LayerNorm.bias)
-
-
 def _unscaled(patch, name):
     patch.setattr("core.layers.attention.math.sqrt", lambda value: value)
 
@@ -162,77 +149,3 @@ def test_a_fault_of_scores_is_seen(name, fault, case_of, monkeypatch):
     assert divergence(name, open_model(folder), model).startswith("layer.0.self_attn.pattern")
 
 
-def test_padding_that_is_read_is_seen(case_of, monkeypatch):
-    folder, model = case_of(BERT)
-    monkeypatch.setattr("core.masks.not_padding", lambda real: torch.ones_like(real)[:, None, None])
-    runs = open_model(folder).run_many([TEXT, SHORT], pairs=[TARGET, None])
-    long, short = map(first_divergence, runs, values(BERT, model, runs))
-    assert long is None and short.startswith("layer.0.self_attn.pattern")
-
-
-def test_segments_that_are_ignored_are_seen(case_of, monkeypatch):
-    folder, model = case_of(BERT)
-    batch = Model.batch
-    monkeypatch.setattr(Model, "batch", lambda *given: replace(batch(*given), segments=None))
-    opened = open_model(folder)
-    assert divergence(BERT, opened, model).startswith("embed.segment")
-    run = opened.run(TEXT)
-    assert first_divergence(run, values(BERT, model, [run])[0]) is None  # one text alone cannot tell
-
-
-MORE_SWAPS = {
-    "gpt2": {"final_norm.out": ("final_norm.weight", "final_norm.bias")},
-    BERT: {
-        "layer.0.self_attn.k": ("layers.0.self_attn.to_k.weight", "layers.0.self_attn.to_v.weight"),
-        "layer.1.norm1.out": ("layers.1.norm1.weight", "layers.1.norm2.weight"),
-        "embed.out": ("embed.norm.bias", "masked_lm.norm.bias"),
-        "masked_lm.pre": ("masked_lm.to_hidden.weight", "pooler.weight"),
-        "masked_lm.norm.out": ("masked_lm.norm.weight", "masked_lm.norm.bias"),
-    },
-}
-
-
-@pytest.mark.quick(5)
-@pytest.mark.parametrize(
-    ("name", "path"), [(name, path) for name, more in MORE_SWAPS.items() for path in SWAPS | more]
-)
-def test_swapped_parameters_are_seen_where_they_act(name, path, case_of):
-    folder, model = case_of(name)
-    opened = swapped(open_model(folder), *(SWAPS | MORE_SWAPS[name])[path])
-    assert divergence(name, opened, model).startswith(f"{path}:")
-
-
-@pytest.mark.quick(3)
-@pytest.mark.parametrize(
-    ("name", "weight", "change", "path"),
-    [
-        ("gpt2", "layers.0.self_attn.to_out.weight", lambda value: value.T, "layer.0.self_attn.out"),
-        (BERT, "layers.0.self_attn.to_out.weight", lambda value: value.T, "layer.0.self_attn.out"),
-        (BERT, "to_next_sentence.weight", lambda value: value.flip(0), "next_sentence"),
-        (BERT, "to_next_sentence.bias", lambda value: value.flip(0), "next_sentence"),
-        (BERT, "masked_lm.bias", torch.zeros_like, "logits"),
-        (BERT, "embed.segment.weight", lambda value: value.flip(0), "embed.segment"),
-        (BERT, "embed.position.weight", lambda value: value.roll(1, 0), "embed.position"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_changed_parameter_is_seen_where_it_acts(name, weight, change, path, case_of):
-    folder, model = case_of(name)
-    opened = open_model(folder)
-    state = opened.network.state_dict()
-    opened.network.load_state_dict(state | {weight: change(state[weight]).clone()})
-    assert divergence(name, opened, model).startswith(f"{path}:")
-
-
-@pytest.mark.parametrize(
-    ("name", "config", "path"),
-    [
-        ("gpt2", {"activation_function": "gelu"}, "layer.0.ffn.act"),
-        (BERT, {"hidden_act": "gelu_new"}, "layer.0.ffn.act"),
-        (BERT, {"layer_norm_eps": 1e-12}, "embed.out"),
-    ],
-)
-def test_another_setting_is_seen_where_it_acts(name, config, path, case_of, tmp_path):
-    folder, model = case_of(name)
-    opened = open_model(variant(folder, tmp_path, config=config))
-    assert divergence(name, opened, model).startswith(path)

@@ -100,41 +100,6 @@ def test_the_encoder_equals_torch_in_both_directions_and_layer_on_layer(
     torch.testing.assert_close(encoder.context(ours, REAL), ends, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("learnt", [False, True], ids=["steps", "kernel"])
-@pytest.mark.parametrize("name", CELLS)
-def test_the_backward_half_is_the_forward_net_on_the_reversed_input_reversed_back(name, learnt):
-    cell, _, x = pair(name)
-    cell.requires_grad_(learnt)
-    for row, n in enumerate(LENGTHS.tolist()):  # by hand, row by row without padding
-        alone = unroll(cell, x[row : row + 1, :n].flip(1), torch.ones(1, n, dtype=torch.bool)).flip(1)
-        torch.testing.assert_close(
-            unroll(cell, x, REAL, backward=True)[row : row + 1, :n], alone, rtol=1e-5, atol=1e-6
-        )
-    assert torch.equal(reversed_rows(reversed_rows(x, REAL), REAL), x)
-
-
-@pytest.mark.parametrize("name", CELLS)
-def test_padding_never_changes_real_positions(name):
-    cell, _, x = pair(name)
-    other = torch.where(REAL[:, :, None], x, 99.0)
-    for backward in (False, True):
-        assert torch.equal(
-            unroll(cell, x, REAL, backward=backward), unroll(cell, other, REAL, backward=backward)
-        )
-    assert (unroll(cell, x, REAL)[~REAL] == 0).all()
-
-
-@pytest.mark.parametrize(
-    ("name", "order"), [("lstm", (1, 0, 2, 3)), ("lstm", (0, 1, 3, 2)), ("gru", (1, 0, 2))]
-)
-def test_swapped_gates_are_seen(name, order):
-    cell, theirs, x = pair(name)
-    with torch.no_grad():
-        parts = cell.from_input.weight.chunk(cell.n_parts)
-        cell.from_input.weight.copy_(torch.cat([parts[i] for i in order]))
-    assert (unroll(cell, x, REAL) - packed(theirs, x)[0]).abs().max() > 1e-2
-
-
 @pytest.mark.parametrize("name", ["lstm", "gru"])
 def test_gates_in_the_trace_are_those_of_the_equations(name):
     cell, _, x = pair(name)

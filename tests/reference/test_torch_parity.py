@@ -89,15 +89,6 @@ def test_both_stacks_equal_torch_nn(order):
     assert hidden.abs().max() > 0.5
 
 
-def test_a_planted_fault_is_seen():
-    _, ours, encoder, _ = build("post")
-    with torch.no_grad():
-        ours.encoder[0].self_attn.to_q.bias.add_(0.5)
-        x = torch.randn(1, 7, ours.cfg.d_model)
-        mine = ours.encoder[0](x, torch.ones(7, 7, dtype=torch.bool))
-        assert (mine - encoder.layers[0](x)).abs().max() > 1e-3
-
-
 @pytest.mark.slow
 def test_parameter_counts_of_the_base_model():
     """Count as C072: encoder layer 3,152,384, decoder layer 4,204,032, 6 + 6 layers with final norms 44,140,544."""
