@@ -14,6 +14,8 @@ from core.layers.task_head import AXES
 
 SAME = 1e-4
 OURS_ALONE = {"scores", "allowed"}  # values the other implementation never hands out
+
+
 def redraw(model):
     """Draw every parameter, biases and norms too: with the default initialisation swapped biases would pass."""
     torch.manual_seed(7)

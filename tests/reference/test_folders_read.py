@@ -108,14 +108,8 @@ UNFIT = [
         another(f"{DECODER}.weight"),
         r"'cls\.predictions\.decoder\.weight' differs from 'embeddings\.word_embeddings\.weight'",
     ),
-    (
-        another(f"{DECODER}.bias"),
-        r"'cls\.predictions\.decoder\.bias' differs from 'cls\.predictions\.bias'",
-    ),
-    (
-        more(embeddings__LayerNorm__weight=torch.ones(33)),
-        r"'embeddings\.LayerNorm\.weight' is stored twice",
-    ),
+    (another(f"{DECODER}.bias"), r"'cls\.predictions\.decoder\.bias' differs from 'cls\.predictions\.bias'"),
+    (more(embeddings__LayerNorm__weight=torch.ones(33)), r"'embeddings\.LayerNorm\.weight' is stored twice"),
     (
         more(bert__embeddings__LayerNorm__gamma=torch.ones(33)),
         r"'embeddings\.LayerNorm\.weight' is stored twice",

@@ -51,7 +51,7 @@ ALIKE = (
     *("bart", "pegasus", "m2m_100", "mt5", "flan-t5", "mt5 encoder"),
 )
 """Kinds of which nothing is new beside the others of the quick run: their equations are those of another one there, or
-have a file of their own (`test_kinds_own.py`, `test_folders_read.py`, `test_bigbird_parity.py`, `test_routing.py`)."""
+have a file of their own (`test_kinds_own.py`, `test_folders_read.py`, `test_encoders_read.py`)."""
 
 
 MADE = {"decoder": bpe(), "encoder": pieces(), "two": ending(), "ending": ending()}

@@ -93,10 +93,7 @@ REFUSED = {
         ({"rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, "kind 'yarn'"),
         {"model_type": "gemma3_text", "attn_logit_softcapping": 3.0},
         (THIRD, "rope_parameters names"),
-        (
-            {**THIRD, "rope_parameters": {"full_attention": {"rope_type": "yarn"}}},
-            "kind 'yarn'",
-        ),
+        ({**THIRD, "rope_parameters": {"full_attention": {"rope_type": "yarn"}}}, "kind 'yarn'"),
         (
             {**THIRD, "rope_parameters": {"sliding_attention": {"rope_type": "linear", "factor": 8.0}}},
             "kind 'linear'",

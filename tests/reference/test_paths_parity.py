@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -12,7 +10,6 @@ from test_kinds_parity import SHORT, TARGET, TEXT
 
 from core import masks
 from core.checkpoints import open_model
-from core.model import Model
 
 BERT, NAMES = "bert, pretraining", ("gpt2", "gpt1", "bert, pretraining")
 
@@ -113,10 +110,7 @@ def test_every_path_has_the_numbers_of_the_library(name, case_of):
     opened = open_model(folder)
     batches = [[opened.run(TEXT)]]
     if name == BERT:
-        batches += [
-            [opened.run(TEXT, pair=TARGET)],
-            opened.run_many([TEXT, SHORT], pairs=[TARGET, None]),
-        ]
+        batches += [[opened.run(TEXT, pair=TARGET)], opened.run_many([TEXT, SHORT], pairs=[TARGET, None])]
     for batch in batches:
         for run, other in zip(batch, values(name, model, batch), strict=True):
             alike(run, other)
@@ -147,5 +141,3 @@ def test_a_fault_of_scores_is_seen(name, fault, case_of, monkeypatch):
     folder, model = case_of(name)
     fault(monkeypatch, name)
     assert divergence(name, open_model(folder), model).startswith("layer.0.self_attn.pattern")
-
-

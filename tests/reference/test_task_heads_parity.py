@@ -92,7 +92,7 @@ def theirs(made: Any, ids: Any) -> np.ndarray:
 
 @pytest.mark.quick(8)
 @pytest.mark.parametrize(("kind", "task"), HEADS)
-def test_a_head_gives_the_numbers_of_the_library(kind: str, task: str, tmp_path: Path) -> None:
+def test_a_head_gives_the_numbers_of_the_library(kind, task, tmp_path):
     made = save_tuned(tmp_path / "model", kind, task, num_labels=2 if task == TASKS["A"] else 4)
     model = core.open_model(str(tmp_path / "model"))
     output = {"SequenceClassification": "classes", "TokenClassification": "tags"}.get(task, "answer")
@@ -130,7 +130,7 @@ ONE = ("bert", "distilbert", "roberta", "modernbert", "qwen3", "bart")
 
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("kind", ONE)
-def test_one_label_is_a_score_of_a_text_or_of_a_pair(kind: str, tmp_path: Path) -> None:
+def test_one_label_is_a_score_of_a_text_or_of_a_pair(kind, tmp_path):
     made = save_tuned(tmp_path / "model", kind, TASKS["S"], num_labels=1)
     model = core.open_model(str(tmp_path / "model"))
     assert model.can("score_texts") and not model.can("score_classes") and model.main_output == "score"
@@ -151,7 +151,7 @@ CHOOSING = (
 
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("kind", CHOOSING)
-def test_each_answer_that_may_be_chosen_gets_the_score_of_the_library(kind: str, tmp_path: Path) -> None:
+def test_each_answer_that_may_be_chosen_gets_the_score_of_the_library(kind, tmp_path):
     """Compare the scores of a question with each answer, a pair of texts; the largest is the choice."""
     made = save_tuned(tmp_path / "model", kind, "MultipleChoice")
     model = core.open_model(str(tmp_path / "model"))
@@ -179,16 +179,14 @@ PAIRED = {
 @pytest.mark.quick(3)
 @pytest.mark.parametrize("template", [True, False], ids=["template", "bare"])
 @pytest.mark.parametrize(("kind", "task"), PAIRED.items())
-def test_two_texts_are_framed_and_scored_as_by_the_library(
-    kind: str, task: str, template: bool, tmp_path: Path
-) -> None:
+def test_two_texts_are_framed_and_scored_as_by_the_library(kind, task, template, tmp_path):
     """Compare with the template of tokenizer.json for two texts, and without one: then it is that of the kind."""
     rules = Tokenizer.from_str(MADE["encoder"].to_str())
     made = save_tuned(tmp_path / "model", kind, TASKS[task], num_labels=2 if task == "A" else 1)
     start, end = (rules.token_to_id(mark) for mark in ("[CLS]", "[SEP]"))
     twice = kind in ("roberta", "xlm-roberta", "camembert", "mpnet")
     kind_of = processors.RobertaProcessing if twice else processors.BertProcessing
-    rules.post_processor = kind_of(("[SEP]", end), ("[CLS]", start))  # pyright: ignore[reportAttributeAccessIssue]
+    rules.post_processor = kind_of(("[SEP]", end), ("[CLS]", start))
     encoding = rules.encode(*TEXTS)
     bare = json.loads(rules.to_str()) | {"post_processor": None}
     written_rules = rules.to_str() if template else json.dumps(bare)
@@ -239,15 +237,13 @@ TWO = [
 
 @pytest.mark.quick(4)
 @pytest.mark.parametrize(("kind", "task", "template"), TWO)
-def test_encoder_decoders_and_decoders_read_two_texts_as_the_library(
-    kind: str, task: str, template: str, tmp_path: Path
-) -> None:
+def test_encoder_decoders_and_decoders_read_two_texts_as_the_library(kind, task, template, tmp_path):
     """Compare with the template for two texts; without one no mark stands between them."""
     rules, n_out = ending(), {"A": 2, "S": 3, "T": 4}[task]
     made = save_tuned(tmp_path / "model", kind, TASKS[task], num_labels=n_out)
     marks = TEMPLATES[template]
     special = [("<s>", 0), ("</s>", 1)]
-    rules.post_processor = marks and processors.TemplateProcessing(  # pyright: ignore[reportAttributeAccessIssue]
+    rules.post_processor = marks and processors.TemplateProcessing(
         single=marks[0], pair=marks[1], special_tokens=special
     )
     rules.save(str(tmp_path / "model" / "tokenizer.json"))
@@ -270,7 +266,7 @@ def test_encoder_decoders_and_decoders_read_two_texts_as_the_library(
         model.run(TEXTS[0], pair=" ")
 
 
-def test_names_and_the_sort_of_the_problem_are_read(tmp_path: Path) -> None:
+def test_names_and_the_sort_of_the_problem_are_read(tmp_path):
     folder = tmp_path / "model"
     save_tuned(folder, "bert", TASKS["S"], num_labels=3)
     said = {"0": "good", "1": "bad", "2": "good"}
@@ -302,7 +298,7 @@ def test_names_and_the_sort_of_the_problem_are_read(tmp_path: Path) -> None:
         ({"classifier.weight": torch.full((3, 33), torch.nan)}, "NaN"),
     ],
 )
-def test_a_head_that_does_not_fit_is_refused(change: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_a_head_that_does_not_fit_is_refused(change, words, tmp_path):
     folder = tmp_path / "model"
     save_tuned(folder, "bert", TASKS["S"], num_labels=3)
     state = load_file(folder / "model.safetensors") | change
@@ -313,7 +309,7 @@ def test_a_head_that_does_not_fit_is_refused(change: dict[str, Any], words: str,
         core.open_model(str(folder))
 
 
-def test_a_gradient_and_an_edit_reach_a_head(tmp_path: Path) -> None:
+def test_a_gradient_and_an_edit_reach_a_head(tmp_path):
     for kind in ("distilbert", "llama", "bart"):
         save_tuned(tmp_path / kind, kind, TASKS["S"], num_labels=3)
         model = core.open_model(str(tmp_path / kind))
