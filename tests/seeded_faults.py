@@ -2,7 +2,7 @@
 
     python -m tests.seeded_faults                                   the list beside this file, each fault on the test that noticed it
     python -m tests.seeded_faults --search                          those of the list that nothing noticed, on all tests that reach them; the list is kept up to date
-    python -m tests.seeded_faults --search --only core/scoring -- tests/core/test_prompts.py
+    python -m tests.seeded_faults --search --only core/scoring -- tests/core/test_gpt_prompts.py
     python -m tests.seeded_faults --list OUT.json --draw 30 --seed 1    another list, of 30 faults, to be searched
 
 A fault is one operator, comparison, sign or small number of one function that is another one. All tests run once to learn which functions

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCTESTS = ("core/layers", "core/analysis", "core/run", "core/models")
 TESTS = (
     *("attention", "block_sparse", "layers", "seq2seq", "snail"),
-    *("families", "head_survey", "importance", "logit_lens", "ripple", "head_similarity", "sketch"),
+    *("families", "head_survey", "ablation", "attribution", "ripple", "head_similarity", "head_measures"),
 )
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 import math
 import re
-import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from decoding_helpers import tokenizer
+from small_models import build
 
 import core
 from core import edits
@@ -20,7 +18,6 @@ from core.analysis.arithmetic.cell import attention_row, cell_arithmetic, cell_p
 from core.analysis.arithmetic.lines import FORMS, CellArithmetic, Line
 from core.analysis.arithmetic.scores import SCORE_LINES
 from core.layers import scores
-from core.models import families
 from core.models.seq2seq import ATTENTIONS
 
 SHIPPED = {
@@ -69,11 +66,7 @@ def check(line: Line) -> None:
     if line.expression:
         assert calculate(line.expression) == digits.parse_number(line.result) or near(
             calculate(line.expression), line.result
-        ), (
-            line.name,
-            line.expression,
-            line.result,
-        )
+        ), (line.name, line.expression, line.result)
     if line.terms and line.result:
         added = digits.exact_sum([term.value for term in line.terms])
         exact = sum(digits.parse_units(term.value) for term in line.terms)
@@ -93,11 +86,7 @@ def check(line: Line) -> None:
         assert line.selected_index is None or line.selected_index in few
     assert (
         not line.result or line.value == digits.parse_number(line.result) or near(line.value, line.result)
-    ), (
-        line.name,
-        line.value,
-        line.result,
-    )
+    ), (line.name, line.value, line.result)
 
 
 def check_all(run: core.Run, found: CellArithmetic) -> None:
@@ -112,19 +101,9 @@ def check_all(run: core.Run, found: CellArithmetic) -> None:
     assert found.residue < 2e-4, "the run's own numbers are these"
 
 
-def random_model(name: str, seed: int = 0, **changes: object) -> core.Model:
-    family, names = families()[name], tokenizer(prefix_space=True)
-    torch.manual_seed(seed)
-    config = replace(family.config.tiny(), n_vocab=len(names), n_ctx=41, **changes)
-    network = family.network(config).eval()
-    for weight in network.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
-    return core.Model("tiny", family, config, network, names)
-
-
 @pytest.mark.quick(3)
 @pytest.mark.parametrize("name", SHIPPED)
-def test_every_line_of_a_shipped_model_adds_up(name: str) -> None:
+def test_every_line_of_a_shipped_model_adds_up(name):
     model = opened(name)
     run = model.run(SHIPPED[name])
     n = 0
@@ -142,7 +121,7 @@ def test_every_line_of_a_shipped_model_adds_up(name: str) -> None:
     )
 
 
-def test_the_lines_of_a_transformer_are_the_tensors_of_the_run() -> None:
+def test_the_lines_of_a_transformer_are_the_tensors_of_the_run():
     run = opened("translator-en-es").run(SHIPPED["translator-en-es"])
     for kind in ("self", "causal", "cross"):
         found, leaf = cell_arithmetic(run, kind, 1, 3, 3, 2), run.model.spec.kind(kind)
@@ -177,7 +156,7 @@ def test_the_lines_of_a_transformer_are_the_tensors_of_the_run() -> None:
         assert other["product"].result != found["product"].result
 
 
-def test_shares_of_all_heads_and_the_bias_make_the_whole() -> None:
+def test_shares_of_all_heads_and_the_bias_make_the_whole():
     model = opened("gpt-mini")
     run = model.run(SHIPPED["gpt-mini"])
     shares = sum(cell_arithmetic(run, "causal", 2, head, 4, 1)["share"].value for head in range(8))
@@ -188,7 +167,7 @@ def test_shares_of_all_heads_and_the_bias_make_the_whole() -> None:
     assert shares + bias @ out / (out @ out) == pytest.approx(1, abs=1e-5)
 
 
-def test_every_score_function_has_its_lines() -> None:
+def test_every_score_function_has_its_lines():
     made = {type(make(4, 4, 3, 5)) for make in scores.SCORES.values()}
     assert made == set(SCORE_LINES)
 
@@ -196,8 +175,8 @@ def test_every_score_function_has_its_lines() -> None:
 @pytest.mark.quick(4)
 @pytest.mark.parametrize("attention", ATTENTIONS[1:])
 @pytest.mark.parametrize("score", scores.SCORES)
-def test_recurrent_lines_add_up_and_end_in_the_recorded_score(score: str, attention: str) -> None:
-    model = random_model("seq2seq", attention=attention, score=score)
+def test_recurrent_lines_add_up_and_end_in_the_recorded_score(score, attention):
+    model = build("seq2seq", attention=attention, score=score)
     run = model.run("the old cat sat", target="a cat sat on")
     for query, key in ((0, 0), (2, 3), (3, 1)):
         found = cell_arithmetic(run, "alignment", 0, 0, query, key)
@@ -215,8 +194,8 @@ def test_recurrent_lines_add_up_and_end_in_the_recorded_score(score: str, attent
 
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["words", "sentences"])
-def test_a_learned_query_has_its_lines(kind: str) -> None:
-    run = random_model("han").run("She went. He stayed at home. It rained.")
+def test_a_learned_query_has_its_lines(kind):
+    run = build("han").run("She went. He stayed at home. It rained.")
     attention = run.attention(kind)
     for query, key in zip(*np.nonzero(attention.allowed[0, 0]), strict=True):
         found = cell_arithmetic(run, kind, 0, 0, int(query), int(key))
@@ -225,8 +204,8 @@ def test_a_learned_query_has_its_lines(kind: str) -> None:
         check_all(run, found)
 
 
-def test_a_sharp_cosine_says_so() -> None:
-    model = random_model("seq2seq", attention="luong-global", score="cosine")
+def test_a_sharp_cosine_says_so():
+    model = build("seq2seq", attention="luong-global", score="cosine")
     model.network.decoder.attend.score.sharpness = 3.0
     run = model.run("the old cat", target="a cat")
     found = cell_arithmetic(run, "alignment", 0, 0, 1, 1)
@@ -244,8 +223,8 @@ def test_a_sharp_cosine_says_so() -> None:
         ("albert", {}),
     ],
 )
-def test_both_orders_of_norm_and_sum(family: str, changes: dict[str, object]) -> None:
-    model = random_model(family, **changes)
+def test_both_orders_of_norm_and_sum(family, changes):
+    model = build(family, **changes)
     run = model.run("the old cat sat", **({"target": "a cat sat"} if family == "transformer" else {}))
     for kind in run.kinds:
         for cell in CELLS:
@@ -258,7 +237,7 @@ def test_both_orders_of_norm_and_sum(family: str, changes: dict[str, object]) ->
             assert not any(line.replacement for line in found.lines)
 
 
-def test_a_forbidden_cell_and_an_empty_row() -> None:
+def test_a_forbidden_cell_and_an_empty_row():
     model = opened("gpt-mini")
     run = model.run(SHIPPED["gpt-mini"])
     found = cell_arithmetic(run, "causal", 0, 0, 1, 3)
@@ -268,11 +247,9 @@ def test_a_forbidden_cell_and_an_empty_row() -> None:
     empty = model.run(SHIPPED["gpt-mini"], edits=[edits.Forbid("layer.0.self_attn.allowed", query=1)])
     nothing = cell_arithmetic(empty, "causal", 0, 0, 1, 0)
     check_all(empty, nothing)
-    assert (
-        nothing["weight"].result == "0.0000"
-        and "Every key of this row is masked" in nothing["weight"].words
-        and "denominator" not in nothing
-    )
+    assert nothing["weight"].result == "0.0000"
+    assert "Every key of this row is masked" in nothing["weight"].words
+    assert "denominator" not in nothing
 
 
 @pytest.mark.parametrize(
@@ -285,7 +262,7 @@ def test_a_forbidden_cell_and_an_empty_row() -> None:
         (edits.Scale("layer.0.self_attn.out", 0.5), "heads"),
     ],
 )
-def test_an_edit_shows_where_the_run_went_another_way(edit: core.trace.Edit, name: str) -> None:
+def test_an_edit_shows_where_the_run_went_another_way(edit, name):
     run = opened("gpt-mini").run(SHIPPED["gpt-mini"], edits=[edit])
     found = cell_arithmetic(run, "causal", 0, 1, 4, 2)
     for line in found.lines:
@@ -295,7 +272,7 @@ def test_an_edit_shows_where_the_run_went_another_way(edit: core.trace.Edit, nam
 
 
 @pytest.mark.slow
-def test_what_is_needed_is_enough_and_no_more() -> None:
+def test_what_is_needed_is_enough_and_no_more():
     for name, text in SHIPPED.items():
         model = opened(name)
         for kind in (k.name for k in model.spec.kinds_of(model.config)):
@@ -310,7 +287,7 @@ def test_what_is_needed_is_enough_and_no_more() -> None:
             assert attention_row(run, kind, 0, 0, 1).weights[0] == pytest.approx(found.weight, abs=1e-6)
 
 
-def test_a_cell_that_is_not_there() -> None:
+def test_a_cell_that_is_not_there():
     run = opened("induction-tiny").run("a b c")
     with pytest.raises(core.InputError, match="There is no key 9 in causal. It has 3"):
         cell_arithmetic(run, "causal", 0, 0, 0, 9)
@@ -318,14 +295,14 @@ def test_a_cell_that_is_not_there() -> None:
         cell_arithmetic(run, "causal", 0, 0, 0, 0)["nonsense"]
 
 
-def test_an_element_can_be_followed() -> None:
+def test_an_element_can_be_followed():
     run = opened("gpt-mini").run(SHIPPED["gpt-mini"])
     found = cell_arithmetic(run, "causal", 0, 0, 4, 2, element=7)
     check_all(run, found)
     assert found["output"].value == run.trace["layer.0.self_attn.heads"][0, 4, 7]
 
 
-def test_a_number_that_is_none_is_said_and_never_a_zero() -> None:
+def test_a_number_that_is_none_is_said_and_never_a_zero():
     stopped = edits.Patch(
         "layer.0.self_attn.out", torch.zeros(())
     )  # nothing of it reaches what the model computes
@@ -339,7 +316,7 @@ def test_a_number_that_is_none_is_said_and_never_a_zero() -> None:
         line.remainder(line.leading_terms())
 
 
-def test_rounding_between_two_is_settled_by_a_digit() -> None:
+def test_rounding_between_two_is_settled_by_a_digit():
     """A sum that lies on the edge between two shown results: the figures still agree."""
     draw = np.random.default_rng(0)
     for i in range(300):
@@ -352,5 +329,3 @@ def test_rounding_between_two_is_settled_by_a_digit() -> None:
             2 * abs(sum(map(digits.parse_units, told.terms)) - digits.parse_units(told.result) * scale)
             < scale
         )
-
-

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg
-import torch
 
 from core.errors import InputError
 from viz.course.why.autoencoder import concepts
-from viz.course.why.autoencoder.glyphs import glyphs, letters, styles
 from viz.course.why.autoencoder.linear_autoencoder import Data, head
 
 RNG = np.random.default_rng(11)
@@ -44,11 +42,9 @@ def test_learning_from_a_random_start_comes_to_the_same(data, p):
 
 
 def test_more_numbers_never_lose_more_and_sizes_are_checked(data):
-    assert (
-        (np.diff(data.floor()) <= 0).all()
-        and data.floor()[0] == 1
-        and data.floor()[-1] == pytest.approx(0, abs=1e-12)
-    )
+    assert (np.diff(data.floor()) <= 0).all()
+    assert data.floor()[0] == 1
+    assert data.floor()[-1] == pytest.approx(0, abs=1e-12)
     for wrong in (0, data.rank + 1):
         with pytest.raises(InputError) as caught:
             data.best(wrong)

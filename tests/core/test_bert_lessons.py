@@ -25,12 +25,12 @@ def test_the_greedy_cut_is_the_librarys(drawn, word):
     known = {("##" if on else "") + piece for on, piece in drawn}
     library = models.WordPiece(
         {piece: i for i, piece in enumerate(["[UNK]", *sorted(known)])}, unk_token="[UNK]"
-    )  # pyright: ignore
+    )
     assert wordpiece.cut(word, known) == tuple(token.value for token in library.tokenize(word))
 
 
 def test_a_word_too_long_is_unknown_in_both():
-    library = models.WordPiece({"[UNK]": 0, "a": 1, "##a": 2}, unk_token="[UNK]")  # pyright: ignore
+    library = models.WordPiece({"[UNK]": 0, "a": 1, "##a": 2}, unk_token="[UNK]")
     for n in (100, 101):
         assert wordpiece.cut("a" * n, {"a", "##a"}) == tuple(
             token.value for token in library.tokenize("a" * n)
@@ -153,13 +153,11 @@ def test_contexts_hide_the_other_side_and_both_sides_know_the_door():
     rows, found = hidden_words.contexts(model, text, 4)
     hidden = rows == 4
     assert hidden[:, 4].all() and not hidden[:, [0, -1]].any()
-    assert (
-        hidden[1, 5:-1].all()
-        and not hidden[1, :4].any()
-        and hidden[2, 1:4].all()
-        and not hidden[2, 5:].any()
-        and hidden[3].sum() == 1
-    )
+    assert hidden[1, 5:-1].all()
+    assert not hidden[1, :4].any()
+    assert hidden[2, 1:4].all()
+    assert not hidden[2, 5:].any()
+    assert hidden[3].sum() == 1
     both = model.run("She opened the [MASK] and went into the house.")
     assert found["both"].target_chance == pytest.approx(
         torch.tensor(both.logits[4]).softmax(-1)[text.ids[4]].item(), rel=1e-4

@@ -11,15 +11,13 @@ from deep import deep
 
 import core
 from core import masks
-from core.checkpoints.scores import record
 from core.layers.block_sparse import PARTS, BlockMask, everything, layout, over_all_pairs, sparse
 from core.models import Batch, families
 from core.scoring import cost as costs
-from core.scoring.cost import attention_costs, cost, cost_by_length, with_full_attention
+from core.scoring.cost import attention_costs, cost_by_length, with_full_attention
 from core.text import Tokenizer
 from core.text.learn import learn_wordpiece
 from core.tools import evaluate
-from core.tools.card_sections import scores_section
 
 TEXT = "She has a white car and the animal didn't cross the street because it was too tired . "
 IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
@@ -237,11 +235,7 @@ def test_a_pass_that_is_measured_is_of_one_text_of_each_length_and_of_every_head
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"tokens": 7}, "--tokens is 7"),
-        ({"tokens": 212}, "reads from 8 to 211"),
-    ],
+    ("asked", "said"), [({"tokens": 7}, "--tokens is 7"), ({"tokens": 212}, "reads from 8 to 211")]
 )
 def test_what_cannot_be_measured_is_said(model, asked, said):
     with pytest.raises(core.InputError, match=said):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,12 +21,16 @@ from decoding_helpers import (
     whole_pass,
 )
 
+import core
 from core import edits
 from core.decoding import Beam, Greedy, Replay, Sample, decode
 from core.decoding.choose import choose
+from core.decoding.fast_gpt_step import OneToken
 from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP
 from core.models import Batch, families
+from core.models.gpt import GPT, GPTConfig
 from core.run.batched import beam, greedy
+from core.trace import Recorder
 
 NEUTRAL = edits.Scale("decoder.embed.out", 1.0)
 """Changes nothing, but is met at every step: so nothing is kept from step to step."""
@@ -114,7 +119,9 @@ def test_states_that_are_kept_give_what_reading_everything_anew_gives(name, stra
         list(decode(m, TEXT, strategy, max_new_tokens=5, edits=changes)) for changes in ((), [NEUTRAL])
     )
     assert [step.ids for step in kept] == [step.ids for step in anew]
-    assert kept[0].cache_bytes == kept[-1].cache_bytes > 0 == anew[0].cache_bytes
+    assert kept[0].cache_bytes > 0 == anew[0].cache_bytes
+    if not isinstance(strategy, Beam):  # a state does not grow with the text
+        assert kept[-1].cache_bytes == kept[0].cache_bytes
     for a, b in zip(kept, anew, strict=True):
         np.testing.assert_allclose(
             [c.logit for c in a.candidates], [c.logit for c in b.candidates], atol=1e-4
@@ -338,3 +345,63 @@ def test_a_run_of_the_text_saves_reading_it_again(family, monkeypatch):
     assert [step.ids for step in again] == [step.ids for step in wanted]
     other = next(decode(m, "the cat", run=m.run(TEXT, keep=("*.pattern",), reads_on=True)))
     assert other.ids == next(decode(m, "the cat")).ids, "a run of another text is of no use"
+
+
+# ---------------- The short way through a GPT for one more token, against the network itself.
+
+
+def redrawn(cfg: GPTConfig) -> GPT:
+    """A frozen network with every parameter redrawn, norms and biases too; wide, so that some weights are large."""
+    torch.manual_seed(3)
+    network = GPT(cfg).eval().requires_grad_(False)
+    for weight in network.parameters():
+        weight.normal_()
+    return network
+
+
+@pytest.mark.parametrize("activation", ["gelu_tanh", "relu"])
+def test_logits_and_patterns_are_those_of_the_network(activation):
+    network = redrawn(replace(GPTConfig.tiny(), activation=activation))
+    ids = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6]])
+    tap = Recorder()
+    with torch.inference_mode():
+        hidden = network(Batch(ids=ids, real=ids >= 0), tap=tap)
+        logits, trace = network.logits(hidden)[0].numpy(), tap.close()
+        cache, one = network.new_cache(), OneToken(network)
+        network(Batch(ids=ids[:, :2], real=ids[:, :2] >= 0), cache=cache)
+    for place in range(2, ids.shape[1]):
+        found, patterns = one(int(ids[0, place]), cache)
+        assert cache.n_read == place + 1
+        np.testing.assert_allclose(found, logits[place], atol=1e-4, rtol=1e-4)
+        for layer, pattern in enumerate(patterns):
+            whole = trace[f"layer.{layer}.self_attn.pattern"][0, :, place, : place + 1]
+            np.testing.assert_allclose(pattern, whole, atol=1e-5)
+    assert patterns.max() > 0.5
+
+
+def test_it_is_made_only_of_what_it_computes():
+    cfg = GPTConfig.tiny()
+    assert OneToken.fits(redrawn(cfg))
+    assert not OneToken.fits(redrawn(replace(cfg, order="post")))
+    assert not OneToken.fits(redrawn(replace(cfg, attention_only=True)))
+    assert not OneToken.fits(redrawn(cfg).requires_grad_(True))
+    assert not OneToken.fits(redrawn(cfg).double())
+    heard = redrawn(cfg)
+    heard.layers[0].register_forward_hook(lambda *_: None)
+    assert not OneToken.fits(heard)
+    assert not OneToken.fits(core.open_model("translator-en-es").network)
+
+
+def test_steps_equal_those_of_the_plain_path(monkeypatch):
+    """gpt-mini writes the same tokens with the same numbers; a beam passes from one text to several and back."""
+    model = core.open_model("gpt-mini")
+    for strategy in (Greedy(), Beam(width=3)):
+        short = list(decode(model, "The old man", strategy, max_new_tokens=8))
+        with monkeypatch.context() as patch:
+            patch.setattr(OneToken, "fits", staticmethod(lambda _: False))
+            plain = list(decode(model, "The old man", strategy, max_new_tokens=8))
+        assert [step.token for step in short] == [step.token for step in plain]
+        for a, b in zip(short, plain, strict=True):
+            assert a.logprob == pytest.approx(b.logprob, abs=1e-5)
+            np.testing.assert_allclose(a.attention["causal"], b.attention["causal"], atol=1e-5)
+            assert (a.allowed["causal"] == b.allowed["causal"]).all() and a.cache_bytes == b.cache_bytes

@@ -43,7 +43,7 @@ def test_every_pixel_comes_back():
         ("doodle:" + "A" * 10**6, "1,000,007 letters"),
     ],
 )
-def test_what_is_no_doodle_is_refused_in_words(text: str, told: str):
+def test_what_is_no_doodle_is_refused_in_words(text, told):
     with pytest.raises(InputError, match=told) as refused:
         doodles.from_text(text)
     assert "28 by 28" in refused.value.rule or "at most" in refused.value.rule
@@ -53,7 +53,7 @@ def test_what_is_no_doodle_is_refused_in_words(text: str, told: str):
     "pixels",
     [np.zeros((28, 27), dtype=np.uint8), NOISE.astype(float), NOISE.astype(int) - 1, NOISE.astype(int) + 300],
 )
-def test_what_is_no_picture_has_no_text(pixels: np.ndarray):
+def test_what_is_no_picture_has_no_text(pixels):
     with pytest.raises(InputError):
         doodles.as_text(pixels)
 

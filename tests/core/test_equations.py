@@ -77,7 +77,7 @@ class Words(Exception):
 
 
 @pytest.mark.parametrize("equation", EQUATIONS.values(), ids=lambda equation: equation.key)
-def test_every_symbol_is_explained_in_both_conventions(equation: Equation) -> None:
+def test_every_symbol_is_explained_in_both_conventions(equation):
     assert equation.title and equation.where and equation.signs
     assert set(equation.signs) == set(equation.used())
     for name, sign in equation.signs.items():
@@ -90,7 +90,7 @@ def test_every_symbol_is_explained_in_both_conventions(equation: Equation) -> No
             assert len(node.parts) == OPENED.get(node.kind, len(node.parts))
 
 
-def test_every_numbered_equation_of_the_documents_is_there() -> None:
+def test_every_numbered_equation_of_the_documents_is_there():
     told = {
         (document, int(number))
         for equation in EQUATIONS.values()
@@ -253,7 +253,7 @@ def computed(key: str) -> tuple[np.ndarray, np.ndarray, dict]:
     return Reader(equation, "columns", known).right(), Reader(equation, "rows", known).right(), known
 
 
-def test_the_list_of_what_cannot_be_computed_is_true() -> None:
+def test_the_list_of_what_cannot_be_computed_is_true():
     for key in sorted(WORDS_ONLY):
         with pytest.raises((Words, ValueError, AssertionError, KeyError, StopIteration)):
             computed(key)
@@ -261,7 +261,7 @@ def test_the_list_of_what_cannot_be_computed_is_true() -> None:
 
 
 @pytest.mark.parametrize("key", [key for key in EQUATIONS if key not in WORDS_ONLY])
-def test_both_conventions_say_the_same(key: str) -> None:
+def test_both_conventions_say_the_same(key):
     columns, rows, _ = computed(key)
     first, second = EQUATIONS[key].columns.parts[:2]
     if (
@@ -286,14 +286,14 @@ def tensors(known: dict) -> dict[str, torch.Tensor]:
     }
 
 
-def test_the_matrix_form_is_torchs_attention() -> None:
+def test_the_matrix_form_is_torchs_attention():
     _, rows, known = computed("self.matrix")
     found = tensors(known)
     wanted = F.scaled_dot_product_attention(found["Q"].T[None], found["K"].T[None], found["V"].T[None])[0]
     np.testing.assert_allclose(rows, wanted.numpy(), atol=1e-12)
 
 
-def test_the_recurrent_state_is_torchs_cell() -> None:
+def test_the_recurrent_state_is_torchs_cell():
     _, rows, known = computed("rnn.state")
     found = tensors(known)
     cell = torch.nn.RNNCell(SIZES["d"], SIZES["p"], dtype=torch.float64)
@@ -309,7 +309,7 @@ def test_the_recurrent_state_is_torchs_cell() -> None:
     np.testing.assert_allclose(rows, wanted.numpy(), atol=1e-12)
 
 
-def test_the_feed_forward_network_is_two_linear_maps() -> None:
+def test_the_feed_forward_network_is_two_linear_maps():
     _, rows, known = computed("ffn.inside")
     found = tensors(known)
     x = found["x"].T
@@ -321,6 +321,6 @@ def test_the_feed_forward_network_is_two_linear_maps() -> None:
     ("line", "why"),
     [("a_ij (", "not closed"), ("word", "neither a symbol"), ("frac{ 1 }", "needs 2"), ("a_ij )", "closes")],
 )
-def test_a_line_that_cannot_be_read_is_refused(line: str, why: str) -> None:
+def test_a_line_that_cannot_be_read_is_refused(line, why):
     with pytest.raises(ValueError, match=why):
         read(line, EQUATIONS["attention.context"].signs)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from viz.course import errata
-from viz.course.errata import ERRATA, KINDS, Erratum, Evidence, find
-from viz.course.errata._draws import filled, gap
+from viz.course.errata import ERRATA, KINDS, Evidence, find
 
 IDS = [f"E{number}" for number in range(1, 58)]
 
@@ -36,7 +39,7 @@ def test_an_unknown_name_is_told():
 
 @pytest.mark.quick(6)
 @pytest.mark.parametrize("entry", ERRATA, ids=lambda entry: entry.id)
-def test_evidence_is_computed_and_told(entry: Erratum, evidence: dict[str, Evidence]):
+def test_evidence_is_computed_and_told(entry, evidence):
     """C112."""
     found = evidence[entry.id]
     assert found.sentence.endswith((".", "”.")) and len(found.sentence) < 700
@@ -51,7 +54,7 @@ def test_evidence_is_computed_and_told(entry: Erratum, evidence: dict[str, Evide
     assert again.sentence == found.sentence and again.numbers == found.numbers
 
 
-def test_few_entries_are_only_looked_up(evidence: dict[str, Evidence]):
+def test_few_entries_are_only_looked_up(evidence):
     assert {id for id, found in evidence.items() if not found.computed} == {
         "E38",
         "E40",
@@ -191,7 +194,7 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("id", FIGURES)
-def test_figures_are_those_of_the_course(id: str, evidence: dict[str, Evidence]):
+def test_figures_are_those_of_the_course(id, evidence):
     for name, (value, near) in FIGURES[id].items():
         assert evidence[id].numbers[name] == pytest.approx(value, abs=near + 1e-12), name
 
@@ -232,59 +235,34 @@ MUCH = [
 
 
 @pytest.mark.parametrize(("id", "name"), NOTHING)
-def test_what_should_agree_agrees(id: str, name: str, evidence: dict[str, Evidence]):
+def test_what_should_agree_agrees(id, name, evidence):
     assert abs(evidence[id].numbers[name]) < 1e-12
 
 
 @pytest.mark.parametrize(("id", "name"), MUCH)
-def test_what_is_printed_is_far_off(id: str, name: str, evidence: dict[str, Evidence]):
+def test_what_is_printed_is_far_off(id, name, evidence):
     assert evidence[id].numbers[name] > 0.1
 
 
-def test_what_draws_must_show(evidence: dict[str, Evidence]):
+def test_what_draws_must_show(evidence):
     """Properties that hold for other draws too."""
+    of = {id: SimpleNamespace(**found.numbers) for id, found in evidence.items()}
     numbers = {id: found.numbers for id, found in evidence.items()}
-    assert (
-        numbers["E14"]["least"] < -0.1
-        and min(numbers["E14"]["least_equal"], numbers["E14"]["least_positive"]) > 0.01
-    ), "two ways to a kernel"
-    assert (
-        numbers["E16"]["worded"]
-        > 3.4
-        > numbers["E16"]["pre"]
-        > numbers["E16"]["pre_half"]
-        > numbers["E16"]["post"] + 0.05
-    )
-    assert numbers["E16"]["worded"] == pytest.approx(numbers["E16"]["worded_half"], abs=0.01)
-    assert numbers["E29"]["printed"] < numbers["E29"]["right"] < 1
-    assert (
-        0
-        < numbers["E29"]["low"]
-        < 1e-9
-        < numbers["E29"]["n"] - 1e-9
-        < numbers["E29"]["high"]
-        < numbers["E29"]["n"]
-    )
-    assert numbers["E27"]["bahdanau"] == 3 and numbers["E27"]["luong"] == 4 and numbers["E27"]["circle"] == 3
-    assert numbers["E28"]["axes_printed"] == 0 and numbers["E28"]["axes_right"] == 1
-    assert (
-        numbers["E35"]["rows"]
-        != numbers["E35"]["columns"]
-        == numbers["E35"]["own_rows"]
-        == numbers["E35"]["own_columns"]
-    )
-    assert numbers["E22"]["alone_least"] == 1 and numbers["E22"]["right_sum"] == pytest.approx(1)
-    assert numbers["E23"]["labels_printed"] == 1 < numbers["E23"]["labels_right"]
-    assert (
-        numbers["E51"]["window_2"] == pytest.approx(numbers["E51"]["joint"])
-        and abs(numbers["E51"]["window_1"] - numbers["E51"]["joint"]) > 1e-3
-    )
-    assert numbers["E46"]["forward"] == pytest.approx(numbers["E46"]["joint"], rel=1e-12)
-    assert (
-        numbers["E56"]["spread_0.02"] > 0.9999
-        and numbers["E56"]["spread_0.2"] < 0.95
-        and numbers["E56"]["places"] == 1
-    )
+    e14, e16, e29, e46, e51 = (of[id] for id in ("E14", "E16", "E29", "E46", "E51"))
+    assert e14.least < -0.1 and min(e14.least_equal, e14.least_positive) > 0.01, "two ways to a kernel"
+    assert e16.worded > 3.4 > e16.pre > e16.pre_half > e16.post + 0.05
+    assert e16.worded == pytest.approx(e16.worded_half, abs=0.01)
+    assert e29.printed < e29.right < 1
+    assert 0 < e29.low < 1e-9 < e29.n - 1e-9 < e29.high < e29.n
+    assert (of["E27"].bahdanau, of["E27"].luong, of["E27"].circle) == (3, 4, 3)
+    assert (of["E28"].axes_printed, of["E28"].axes_right) == (0, 1)
+    assert of["E35"].rows != of["E35"].columns == of["E35"].own_rows == of["E35"].own_columns
+    assert of["E22"].alone_least == 1 and of["E22"].right_sum == pytest.approx(1)
+    assert of["E23"].labels_printed == 1 < of["E23"].labels_right
+    assert e51.window_2 == pytest.approx(e51.joint) and abs(e51.window_1 - e51.joint) > 1e-3
+    assert e46.forward == pytest.approx(e46.joint, rel=1e-12)
+    assert numbers["E56"]["spread_0.02"] > 0.9999 and numbers["E56"]["spread_0.2"] < 0.95
+    assert of["E56"].places == 1
     for name, p in (("[MASK]", 0.12), ("random words", 0.015), ("left alone", 0.015)):
         drawn = numbers["E25"][f"drawn_{name}"]
         assert abs(drawn - p * 10_000) < 4 * math.sqrt(10_000 * p * (1 - p))
@@ -293,3 +271,75 @@ def test_what_draws_must_show(evidence: dict[str, Evidence]):
 def test_a_panel_with_too_few_names_is_refused():
     with pytest.raises(ValueError, match="'two'"):
         errata.Panel("two", [[1.0, 2.0]], ("a",), ("b",))
+
+
+# ---------------- No number in the sentences of the errata is typed, and none of them claims what is false of some model.
+
+
+HOME = Path(errata.__file__).parent
+
+
+NAMES = re.compile(r"GPT-[123]|Fig\. 10|s_\{t−1\}|1/√p")
+
+TYPED = re.compile(
+    r"\d|\b(three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand|million)\b"
+)
+
+
+def _sentences(tree: ast.AST) -> list[tuple[int, str]]:
+    """The written parts of every sentence: what is assigned to `sentence` or `told`, or given as the second argument of Evidence."""
+    found: list[ast.AST] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id in ("sentence", "told") for t in node.targets
+        ):
+            found.append(node.value)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Evidence" and len(node.args) > 1:
+            found.append(node.args[1])
+    words = [
+        word
+        for each in found
+        for call in ast.walk(each)
+        if isinstance(call, ast.Call)
+        for word in call.keywords
+    ]
+    filled_in = [value for each in found for value in ast.walk(each) if isinstance(value, ast.FormattedValue)]
+    filled_in += [word.value for word in words if not isinstance(word.value, ast.Constant)]
+    inside = {id(part) for value in filled_in for part in ast.walk(value)}
+    return [
+        (part.lineno, str(part.value))
+        for each in found
+        for part in ast.walk(each)
+        if isinstance(part, ast.Constant)
+        and id(part) not in inside
+        and (isinstance(part.value, str) or part in [word.value for word in words])
+    ]
+
+
+def is_typed(text: str) -> bool:
+    """Return whether a sentence has a number of its own, beside the fields that are filled in and names."""
+    named = NAMES.sub("", text.replace("{{", "{").replace("}}", "}"))
+    return bool(TYPED.search(re.sub(r"\{[^}]*\}", "", named)))
+
+
+@pytest.mark.parametrize("path", sorted(HOME.glob("[a-z]*.py")), ids=lambda path: path.stem)
+def test_no_number_in_a_sentence_is_typed(path):
+    """C112."""
+    typed = [(line, text) for line, text in _sentences(ast.parse(path.read_text("utf-8"))) if is_typed(text)]
+    assert not typed
+
+
+def test_the_search_finds_typed_numbers():
+    tree = ast.parse(
+        'sentence = f"about 5.64 of {x:.2f}"\nEvidence({}, "in four rows")\n'
+        'Evidence({}, _("{n} of {all:,.2f}", n=7, all=x))\nEvidence({}, _("{n:.3f} of GPT-2", n=x))'
+    )
+    assert [text for _, text in _sentences(tree) if is_typed(text)] == ["about 5.64 of ", "in four rows", "7"]
+
+
+@pytest.mark.parametrize("entry", ERRATA, ids=lambda entry: entry.id)
+def test_what_we_say_ourselves_has_no_figures(entry):
+    """A document's figures are quoted in `says`, or between quotation marks; ours are computed."""
+    for text in (entry.title, entry.right, entry.note):
+        ours = re.sub(r"“[^”]*”|\b(19|20)\d\d\b", "", text)
+        assert not re.search(r"\d\.\d|\d,\d{3}|\d{3}", ours), ours

@@ -1,25 +1,34 @@
 """Each token scored once with enough context, beam search against a slow reference, BLEU, the command."""
 
+from __future__ import annotations
+
 import json
 import lzma
 import math
 import sys
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
+from deep import deep
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.checkpoints.scores import FILE, Score, read_scores, record
+from core.checkpoints.store import shipped_folder
 from core.errors import InputError
+from core.layers.cache import Cache
 from core.model import Model
 from core.models import Batch, families
-from core.run.batched import greedy
+from core.models.transformer import Transformer
+from core.run.batched import beam, greedy
 from core.scoring import files, language, scoring_of, scorings, translation
 from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe
 from core.tools import evaluate
+from core.trace import OFF, Tap
 
 START, END, PAD = 1, 2, 0
 
@@ -293,3 +302,187 @@ def test_a_truncated_archive_and_a_limit_of_zero_end_with_status_2(monkeypatch, 
     code, _, err = run(monkeypatch, capsys, "gpt", "--data", str(path), "--limit", "0")
     assert code == 2
     assert "--limit is 0" in err
+
+
+# ---------------- The searches that a translator is measured with, against slow ones that are plainly right.
+
+
+def log_p(model: Model, source: list[int], written: list[int]) -> torch.Tensor:
+    """One sentence, no cache, no padding: log-probabilities of what comes after START + written."""
+    ids, seen = torch.tensor([[START, *written]]), torch.tensor([source])
+    batch = Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool), source=seen)
+    with torch.inference_mode():
+        return model.network.logits(model.network(batch))[0, -1].log_softmax(-1)
+
+
+def slow_beam(model: Model, source: list[int], width: int, limit: int, alpha: float) -> list[int]:
+    """Beam search as one writes it on paper: one sentence, every prefix read anew."""
+    opened, finished = [(0.0, ())], []
+    while len(finished) < width and len(opened[0][1]) < limit:
+        grown = []
+        for score, written in opened:
+            for token, gain in enumerate(log_p(model, source, list(written)).tolist()):
+                grown.append((score + gain, (*written, token)))
+        grown.sort(key=lambda item: -item[0])
+        finished += [(score / len(w) ** alpha, w[:-1]) for score, w in grown[:width] if w[-1] == END]
+        opened = [(score, w) for score, w in grown if w[-1] != END][:width]
+    return list(max(finished or opened, key=lambda item: item[0])[1])
+
+
+class Restless(Transformer):
+    """Scores that jump from step to step: searches part and end at many lengths. A plain one repeats a token."""
+
+    def logits(self, hidden: torch.Tensor, tap: Tap = OFF) -> torch.Tensor:
+        return 2 * (200 * super().logits(hidden, tap)).sin()
+
+
+def restless(seed: int, n_vocab: int = 13, n_ctx: int = 17) -> Model:
+    plain = model("transformer", seed=seed)
+    network = Restless(replace(plain.config, n_vocab=n_vocab, n_ctx=n_ctx))
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight, std=0.4)
+    return replace(
+        plain, config=network.cfg, network=network.double()
+    )  # what rounding does is not the question here
+
+
+@pytest.mark.parametrize(
+    ("seed", "alpha", "width"), deep(product(range(2, 8), (0.0, 1.0), (1, 2, 4)), [(2, 0.0, 4), (2, 1.0, 2)])
+)
+def test_beam_equals_a_slow_search(width, alpha, seed):
+    tiny = restless(seed)
+    lengths, limits = [3, 7, 5], [4, 9, 12]
+    batch = sources(tiny, lengths, seed)
+    with torch.inference_mode():
+        found = beam(tiny.network, batch, width=width, start=START, end=END, limit=limits, alpha=alpha)
+    expected = [
+        slow_beam(tiny, batch.source[row, :n].tolist(), width, limit, alpha)
+        for row, (n, limit) in enumerate(zip(lengths, limits, strict=True))
+    ]
+    assert found == expected
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("seed", range(6))
+def test_width_one_is_greedy_and_greedy_is_argmax(seed):
+    tiny = restless(seed)
+    lengths = [2, 5, 7]
+    batch = sources(tiny, lengths, seed)
+    with torch.inference_mode():
+        found = greedy(tiny.network, batch, start=START, end=END, limit=[6, 0, 11])
+        assert beam(tiny.network, batch, width=1, start=START, end=END, limit=[6, 0, 11]) == found
+    for row, (n, limit) in enumerate(zip(lengths, [6, 0, 11], strict=True)):
+        assert found[row] == slow_beam(tiny, batch.source[row, :n].tolist(), 1, limit, 1.0)
+
+
+@pytest.mark.parametrize("decode", [greedy, translation.beam_search])
+def test_a_batch_gives_what_each_sentence_gives_alone(decode):
+    tiny = restless(0, len(tokenizer()), n_ctx=99)
+    texts = ["the cat", "a dog, a cat and the sea", "it", "the sun sat on the mat.", ""]
+    alone = [translation.translate(tiny, [text], decode)[0] for text in texts]
+    assert translation.translate(tiny, texts, decode) == alone
+    assert len(set(alone)) > 2
+
+
+def test_translate_agrees_with_a_run_without_target():
+    tiny = model("transformer", n_ctx=150)
+    assert translation.translate(tiny, ["the cat sat"])[0] == tiny.run("the cat sat", keep=()).target_text
+
+
+@pytest.mark.parametrize("width", [0, 300])
+def test_an_impossible_width_is_named(width):
+    tiny = model("transformer")
+    with pytest.raises(ValueError, match=f"width={width}"):
+        beam(tiny.network, sources(tiny, [3]), width=width, start=START, end=END, limit=3)
+
+
+def test_a_reordered_cache_goes_on_with_the_chosen_rows():
+    tiny = model("transformer")
+    batch, rows = sources(tiny, [5, 5, 5]), torch.tensor([2, 0, 0])
+    ids = torch.tensor([[START, 5, 9], [START, 7, 4], [START, 8, 6]])
+    real = torch.ones_like(ids, dtype=torch.bool)
+    cache = Cache(tiny.config.n_layers)
+    with torch.inference_mode():
+        memory = tiny.network.encode(batch)
+        tiny.network(replace(batch, ids=ids[:, :2], real=real[:, :2]), cache=cache, memory=memory)
+        cache.reorder(rows)
+        chosen = replace(batch, ids=ids[rows], real=real, source=batch.source[rows])
+        found = tiny.network(
+            replace(chosen, ids=ids[rows, 2:], real=real[:, 2:]), cache=cache, memory=memory[rows]
+        )
+        expected = tiny.network(chosen)[:, 2:]
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+# ---------------- scores.json: written by evaluate, read for the Models page, refused when it is not understood.
+
+
+OWN = {
+    "items": 3,
+    "seconds": 1.5,
+    "bits_per_byte": 1.5,
+    "best_head": "L1.H0",
+    "bleu_by_length": {"2-5 words": 3.0},
+}
+
+
+def test_a_record_replaces_its_own_rows_and_keeps_the_baselines(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    assert read_scores(folder) == ()
+    baseline = Score("bits_per_byte", "valid", "trigram", 1.6)
+    rows = [
+        {"measure": "bits_per_byte", "split": "valid", "of": of, "value": value}
+        for of, value in (("trigram", 1.6), ("model", 9.0))
+    ]
+    (folder / FILE).write_text(json.dumps(rows))
+    record(folder, "valid", OWN)
+    record(folder, "test", OWN | {"bits_per_byte": 1.7})
+    assert read_scores(folder) == (
+        Score("bits_per_byte", "test", "model", 1.7),
+        Score("bleu_by_length, 2-5 words", "test", "model", 3.0),
+        Score("bits_per_byte", "valid", "model", 1.5),
+        Score("bleu_by_length, 2-5 words", "valid", "model", 3.0),
+        baseline,
+    )
+
+
+def test_weights_of_an_earlier_step_have_rows_of_their_own(tmp_path):
+    record(tmp_path, "valid", OWN)
+    record(tmp_path, "valid", {"bits_per_byte": 8.5}, subject=f"{tmp_path.name} at step 0")
+    assert {
+        (score.subject, score.value) for score in read_scores(tmp_path) if score.measure == "bits_per_byte"
+    } == {(tmp_path.name, 1.5), (f"{tmp_path.name} at step 0", 8.5)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "[1]",
+        '[{"measure": "m", "split": "s", "of": "o"}]',
+        '[{"measure": "m", "split": "s", "of": "o", "value": "high"}]',
+        '[{"measure": "m", "split": "s", "of": 3, "value": 1}]',
+        '[{"measure": "m", "split": "s", "of": "o", "value": NaN}]',
+        "[",
+    ],
+)
+def test_a_file_that_is_not_understood_is_refused_by_name(tmp_path, text):
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(InputError, match=r"scores\.json") as caught:
+        read_scores(tmp_path)
+    assert caught.value.remedy
+
+
+def test_a_part_of_a_split_is_not_recorded(capsys):
+    with pytest.raises(SystemExit):
+        evaluate.main(["gpt-mini", "--data", "x.txt", "--limit", "3", "--record", "valid"])
+    assert "whole split" in capsys.readouterr().err
+
+
+def test_shipped_models_have_a_score_of_their_own_and_a_baseline():
+    for folder in filter(lambda path: (path / "config.json").is_file(), shipped_folder().iterdir()):
+        scores = read_scores(folder)
+        own = {(score.measure, score.split) for score in scores if score.subject == folder.name}
+        others = {(score.measure, score.split) for score in scores if score.subject != folder.name}
+        assert own & others, folder.name

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from small_models import build
 from transformers import BartConfig, BartModel, BertConfig, BertModel, GPT2Config, GPT2Model
 
 import viz
 from core.analysis.attention.aggregate import rollout
 from core.errors import InputError
 from core.run.external_attention import ExternalAttention
-from tests.core.test_run import build
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]
 SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 40}
@@ -118,10 +118,8 @@ def test_a_causal_pattern_is_seen_to_be_one():
     ).eval()
     out = model(torch.tensor([[1, 2, 3]]), output_attentions=True)
     attention = ExternalAttention(out.attentions, ["a", "b", "c"]).attention()
-    assert (
-        attention.kind == "causal"
-        and attention.allowed[0, 0].tolist() == np.tril(np.ones((3, 3), bool)).tolist()
-    )
+    assert attention.kind == "causal"
+    assert attention.allowed[0, 0].tolist() == np.tril(np.ones((3, 3), bool)).tolist()
 
 
 def padded(n, front, causal=True, empty=False):

@@ -160,10 +160,8 @@ def test_labelled_texts_are_right():
             ) == find_kind(one.texts[0])
             assert word in words[OTHER[label] if one.target else label]
         for one, (text, label) in zip(items[SIMILARITY], opinions, strict=True):
-            assert (
-                one.texts[0] == text
-                and one.texts[1].rstrip(".").split()[-1] in words[OTHER[label] if one.target else label]
-            )
+            assert one.texts[0] == text
+            assert one.texts[1].rstrip(".").split()[-1] in words[OTHER[label] if one.target else label]
         assert all(
             0.3 < np.mean([one.target for one in items[task]]) < 0.7 for task in (ENTAILMENT, SIMILARITY)
         )
@@ -218,11 +216,9 @@ def test_what_a_tuned_gpt_reads(tuned):
         found = extracted(tuned[task][1], task, TEXTS[task])
         assert len(found.tokens) == len(found.vectors) == n_rows(task, len(TEXTS[task]) - 1)
         for tokens, looks in zip(found.tokens, found.looks, strict=True):
-            assert (
-                tokens[0] == "Start"
-                and tokens[-1] == "Extract"
-                and tokens.count("Delim") == (task != CLASSIFICATION)
-            )
+            assert tokens[0] == "Start"
+            assert tokens[-1] == "Extract"
+            assert tokens.count("Delim") == (task != CLASSIFICATION)
             assert looks.shape == (3, 4, len(tokens))
             np.testing.assert_allclose(looks.sum(-1), 1, atol=1e-5)
         assert found.output.probabilities.sum() == pytest.approx(1)
@@ -268,10 +264,8 @@ def test_every_lambda_can_be_trained_and_recorded_runs_open(tmp_path):
     assert (
         {tuning_name(task, weight) for task in TASKS for weight in LAMBDAS} == set(TUNINGS) <= set(jobs.JOBS)
     )
-    assert (
-        jobs.model_family("gpt-choice-0.5") == "gpt"
-        and jobs.weights_file(TUNINGS["gpt-choice-0.5"], 3) == "last.safetensors"
-    )
+    assert jobs.model_family("gpt-choice-0.5") == "gpt"
+    assert jobs.weights_file(TUNINGS["gpt-choice-0.5"], 3) == "last.safetensors"
     for name in gpt_tuning.RecordedRun.names():
         run = gpt_tuning.RecordedRun.read(name)
         assert run.reports[-1].step == run.job.steps and jobs.recorded_steps(name) == (run.job.steps,)

@@ -74,7 +74,7 @@ def test_an_impossible_draw_is_said(monkeypatch):
     with pytest.raises(core.InputError, match="3 different .* After 2 the grammar"):
         tagged_sentences(3, 0)
     with pytest.raises(core.InputError, match="no split 'valid'"):
-        tagged_sentences(1, 0, split="valid")  # type: ignore[arg-type]
+        tagged_sentences(1, 0, split="valid")
 
 
 # --- opinions
@@ -196,12 +196,10 @@ def counted(first, second):
 def ordered(first, second):
     """Three acts in one of six orders."""
     told = [re.fullmatch(r"(\w+) (.*) (before|after) (he|she) (.*)\.", text) for text in (first, second)]
-    assert (
-        told[0]
-        and told[1]
-        and told[0][1] == told[1][1]
-        and told[0][4] == told[1][4] == lexicon.NAMES[told[0][1]]
-    )
+    assert told[0]
+    assert told[1]
+    assert told[0][1] == told[1][1]
+    assert told[0][4] == told[1][4] == lexicon.NAMES[told[0][1]]
     acts = sorted({m[i] for m in told for i in (2, 5)})
 
     def holds(m, world):

@@ -100,19 +100,15 @@ def test_scores_add_up_and_are_told(gpt):
     assert now.chance == pytest.approx(
         sum(len(each.guess.ids) for each in history) * math.log2(gpt.config.n_vocab)
     )
-    assert (
-        score_sentence(history).startswith(f"After 2 rounds: your words cost {now.you:.1f} bits")
-        and score_sentence([]) == "No round has been played."
-    )
+    assert score_sentence(history).startswith(f"After 2 rounds: your words cost {now.you:.1f} bits")
+    assert score_sentence([]) == "No round has been played."
     assert score_sentence([same]).startswith("After 1 round: ")
 
 
 def test_a_long_text_is_read_from_its_end(gpt):
     game = Round(gpt, "the old cat sat on " * 20)
-    assert (
-        game.window.tokens <= gpt.config.n_ctx - 12 < game.window.total
-        and 0 < game.probability_of("the").p < 1
-    )
+    assert game.window.tokens <= gpt.config.n_ctx - 12 < game.window.total
+    assert 0 < game.probability_of("the").p < 1
 
 
 def test_what_a_round_reads_is_bounded_by_what_it_costs(mini):
@@ -187,10 +183,6 @@ def test_equal_texts_offer_equal_words_and_their_place_tells_nothing(mini):
     best = [
         choices(game).index(game.model_guess.text) for game in games if game.model_guess.text in choices(game)
     ]
-    assert (
-        len(best) > len(games) - 4
-        and len(set(best)) >= 4
-        and max(best.count(place) for place in best) < len(best) / 2
-    )
-
-
+    assert len(best) > len(games) - 4
+    assert len(set(best)) >= 4
+    assert max(best.count(place) for place in best) < len(best) / 2

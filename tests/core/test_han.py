@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 import core
-from core import edits
 from core.analysis.documents import document_weights, scores_without_sentences
 from core.errors import InputError
 from core.layers.recurrent import GRUCell, unroll

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
 import letters_model
 import numpy as np
 import pytest
+from deep import deep
 
 import core
 from core.analysis.heads import corpus as heads
-from core.analysis.heads import corpus_file, evidence
+from core.analysis.heads import corpus_file, corpus_writes, evidence
+from core.analysis.heads.corpus import SHUFFLED, UNTRAINED, head_corpus
 from core.analysis.heads.corpus_file import ModelCorpus, Source, read_corpus, shipped_corpus, write_corpus
+from core.analysis.heads.corpus_writes import head_writes
 from core.checkpoints.manifest import shipped_folder
 from core.data.home import assets
 from core.data.texts import Example
+from core.edits import ZeroHead
 from core.errors import InputError
+from core.reading import bounds, corpus_jobs
+from core.reading.corpus_jobs import CorpusJobs
+from core.training.recipe import recipes, untrained
 
 LETTERS = np.random.default_rng(3)
 STRINGS = ["".join(LETTERS.choice(list("ACDEF"), n)) for n in (7, 9, 10, 11, 11, 12, 13, 13, 14, 15, 16, 18)]
@@ -200,3 +209,163 @@ def test_uniform_attention_is_spread_to_the_whole_and_a_row_of_one_key_has_no_sp
     attention = SimpleNamespace(weights=weights, allowed=allowed)
     spread = evidence.row_scores(attention, "spread", Example("a b c"))
     np.testing.assert_allclose(spread, [[[np.nan, 1.0, 1.0]]])
+
+
+# ---------------- The numbers of shipped head pages read again from their models; what a head does to the loss and what it writes, by hand.
+
+
+OWN_TASK = (
+    "induction-tiny",
+    "prompt-tiny",
+    "snail-recall",
+    "snail-recall-attention",
+    "vit-doodles",
+    "mae-doodles",
+    "captioner",
+    "speller",
+    "copy-gru-attention",
+    "copy-rnn-attention",
+)
+
+
+def test_the_effect_on_a_page_is_the_growth_of_the_loss_without_the_head():
+    model, examples = core.open_model("induction-tiny"), list(recipes()["induction-tiny"].examples())
+    layer, head = 1, 1
+    edit, growth = ZeroHead(f"layer.{layer}.self_attn.heads", head), []
+    for example in examples:
+        losses = []
+        for edits in ((), edit):
+            run = model.run(example.text, edits=edits, keep=())
+            chances = run.logits[:-1].astype(np.float64)
+            chances -= np.log(np.exp(chances).sum(-1, keepdims=True))
+            losses.append(-np.mean(chances[np.arange(len(chances)), list(run.ids[1:])]))
+        growth.append(losses[1] - losses[0])
+    page = shipped_corpus("induction-tiny").kinds["causal"]
+    assert page.effect[layer, head] == pytest.approx(np.mean(growth), abs=2e-4)
+
+
+@pytest.mark.parametrize("name", deep(OWN_TASK, OWN_TASK[::2]))
+def test_all_heads_of_a_model_have_the_numbers_of_their_pages(name):
+    examples = list(recipes()[name].examples())
+    shipped = shipped_corpus(name)
+    assert shipped.n == len(examples)
+    for kind, found in heads.head_corpus(core.open_model(name), examples, controls=1).items():
+        page = shipped.kinds[kind]
+        assert page.measures.keys() == found.measures.keys()
+        for measure, table in found.measures.items():
+            np.testing.assert_allclose(page.measures[measure], table, atol=2e-3, err_msg=measure)
+        for layer, head in np.ndindex(*found.shape):  # passages with equal weights may change places
+            for theirs, ours in ((page.strongest, found.strongest), (page.deciles, found.deciles)):
+                wanted = [row.weight for row in ours[layer][head]]
+                assert [row.weight for row in theirs[layer][head]] == pytest.approx(wanted, abs=1.5e-3)
+
+
+def test_what_a_head_writes_is_its_value_through_the_weights(monkeypatch):
+    monkeypatch.setattr(corpus_writes, "DIGITS", 6)
+    name, layer, head = "induction-tiny", 1, 1
+    model, examples = core.open_model(name), list(recipes()[name].examples())
+    shipped = shipped_corpus(name)
+    assert shipped is not None
+    page = shipped.kinds["causal"]
+    rows = page.strongest[layer][head]
+    block, size = model.network.layers[layer], model.config.d_head
+    part = slice(head * size, (head + 1) * size)
+
+    def weight(module, name="weight"):
+        return getattr(module, name).detach().double().numpy()
+
+    each = []
+    for row in rows:
+        run = model.run(examples[row.passage].text)
+        x = run.trace[f"layer.{layer}.resid_in"][row.key].astype(np.float64)
+        x = (x - x.mean()) / math.sqrt(x.var() + block.norm1.eps) * weight(block.norm1) + weight(
+            block.norm1, "bias"
+        )
+        value = weight(block.self_attn.to_v)[part] @ x + weight(block.self_attn.to_v, "bias")[part]
+        wrote = weight(block.self_attn.to_out)[:, part] @ value
+        stream = run.trace[f"layer.{layer}.resid_out"][row.query].astype(np.float64)
+        norm = model.network.final_norm
+        normed = (wrote - wrote.mean()) / math.sqrt(stream.var() + norm.eps) * weight(norm)
+        gives = float(run.trace[f"layer.{layer}.self_attn.pattern"][head, row.query, row.key])
+        each.append(gives * (weight(model.network.embed["token"]) @ normed))
+    found = corpus_writes.head_writes(model, examples, "causal", page, layer, head)
+    names = [model.tokenizer.token(token) for token in range(len(each[0]))]
+    mean = np.mean(each, axis=0)
+    for words, order in ((found.raised, np.argsort(-mean)), (found.lowered, np.argsort(mean))):
+        assert [one.word for one in words] == [names[token] for token in order[: corpus_writes.WORDS]]
+        assert [one.added for one in words] == pytest.approx(mean[order[: corpus_writes.WORDS]], abs=1e-4)
+    for words, added in zip(found.rows, each, strict=True):
+        assert words[0].added == pytest.approx(added.max(), abs=1e-4)
+        assert words[0].word == names[int(added.argmax())]
+    assert page.writes is not None
+    for stored, computed in zip(page.writes[layer][head].raised, found.raised, strict=True):
+        assert stored.word == computed.word and stored.added == pytest.approx(computed.added, abs=1e-3)
+    assert page.writes[layer][head].copies == found.copies
+
+
+# ---------------- A visitor's own lines over all heads: measured behind the page, for this visitor, in turn; odd lines refused in words.
+
+
+@pytest.fixture(scope="module")
+def protein():
+    return letters_model.model("bert", "protein", letters_model.acids())
+
+
+@pytest.fixture(autouse=True)
+def current(monkeypatch):
+    monkeypatch.setattr("core.serving.engine.Engine.is_current", lambda *_: True)
+
+
+def ended(jobs, model, visitor):
+    while not (standing := jobs.progress(model, visitor)).over:
+        time.sleep(0.01)
+    return standing
+
+
+def test_own_lines_give_what_a_direct_reading_gives(protein):
+    jobs, lines = CorpusJobs(), [*letters_model.PROTEINS, "", "MK" * 3000]
+    assert jobs.progress(protein, "Ana") is None
+    jobs.begin(protein, lines, "Ana")
+    found = ended(jobs, protein, "Ana")
+    assert not found.problem and found.corpus is not None and found.corpus.n == 5
+    heads = found.corpus.kinds["self"]
+    parts = [
+        bounds.slice_tokens(protein, line[: corpus_jobs.LETTERS], 0, corpus_jobs.TOKENS) for line in lines
+    ]
+    direct = head_corpus(protein, [part for part in parts if part], untrained(protein))["self"]
+    assert heads.controls.keys() == {SHUFFLED, UNTRAINED}
+    for own, other in (
+        (heads.measures, direct.measures),
+        *((heads.controls[name], direct.controls[name]) for name in heads.controls),
+    ):
+        for name, table in other.items():
+            np.testing.assert_allclose(own[name], table, atol=1e-5)
+    assert jobs.progress(protein, "Ben") is None
+    jobs.forget(protein, "Ana")
+    assert jobs.progress(protein, "Ana") is None
+
+
+def test_a_newer_reading_ends_the_older_and_odd_lines_are_refused(protein, monkeypatch):
+    monkeypatch.setattr(corpus_jobs, "LINES", 3)
+    jobs = CorpusJobs()
+    jobs.begin(protein, [letters_model.PROTEINS[0]] * 200, "Ana")
+    jobs.begin(protein, [letters_model.PROTEINS[1]] * 5, "Ana")
+    found = ended(jobs, protein, "Ana")
+    assert found.corpus is not None and found.corpus.n == 3 and found.beyond == 2
+    jobs.begin(protein, [" ", ""], "Ana")
+    refused = ended(jobs, protein, "Ana")
+    assert "There is no text to read" in refused.problem and refused.corpus is found.corpus
+    jobs.begin(protein, [" "], "Ben")
+    assert ended(jobs, protein, "Ben").corpus is None
+
+
+@pytest.mark.slow
+def test_lines_are_read_by_a_model_without_a_residual_stream_and_cut_at_the_context():
+    recurrent, jobs = core.open_model("bahdanau-en-es"), CorpusJobs()
+    jobs.begin(recurrent, ["The cat sleeps.", "word " * 200_000], "Ana")
+    found = ended(jobs, recurrent, "Ana")
+    assert not found.problem and found.corpus is not None and found.corpus.n == 2
+    heads = found.corpus.kinds["alignment"]
+    assert heads.n == 2 and heads.writes is None and len(found.corpus.texts[1].text) <= corpus_jobs.LETTERS
+    with pytest.raises(InputError, match="does not reach a score of words"):
+        head_writes(recurrent, found.corpus.texts, "alignment", heads, 0, 0)

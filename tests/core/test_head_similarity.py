@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
+from small_models import build
 
 import core
 from core.analysis.heads import evidence
@@ -20,7 +21,6 @@ from core.analysis.heads.head_similarity import (
 )
 from core.analysis.heads.head_survey import score_example, score_sentence
 from core.data.texts import Sentence, texts
-from tests.bert_helpers import build
 
 TEXT = "The animal didn't cross the street because it was too tired."
 
@@ -40,12 +40,10 @@ def _rows(rng, *shape):
 
 def test_distances_are_scipys_mean_over_all_rows_of_all_texts():
     rows = random_rows()
-    assert (
-        rows.weights.shape == (5, 10, 7)
-        and rows.begins == (0, 3)
-        and rows.n_keys == (4, 6)
-        and rows.n_texts == 2
-    )
+    assert rows.weights.shape == (5, 10, 7)
+    assert rows.begins == (0, 3)
+    assert rows.n_keys == (4, 6)
+    assert rows.n_texts == 2
     wanted = np.zeros((5, 5))
     for a, b in zip(*np.nonzero(~np.eye(5, dtype=bool)), strict=True):
         wanted[a, b] = np.mean(jensenshannon(*rows.weights[[a, b]].astype(float), base=2, axis=-1) ** 2)

@@ -90,7 +90,7 @@ def served(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         server.shutdown()
 
 
-def test_sizes_are_known_before_anything_is_fetched_and_a_notebook_opens_it(served: Hub, model: Path) -> None:
+def test_sizes_are_known_before_anything_is_fetched_and_a_notebook_opens_it(served, model):
     offer = hub.find_download("hf:own/tiny")
     assert offer.sizes["model.safetensors"] == (model / "model.safetensors").stat().st_size
     assert offer.total == sum(offer.sizes.values()) and "special_tokens_map.json" not in offer.sizes
@@ -102,7 +102,7 @@ def test_sizes_are_known_before_anything_is_fetched_and_a_notebook_opens_it(serv
     assert len(served.ranges) == asked, "what is here is not fetched again"
 
 
-def test_what_was_ended_goes_on_where_it_stopped(served: Hub) -> None:
+def test_what_was_ended_goes_on_where_it_stopped(served):
     offer, heard = hub.find_download("hf:own/tiny"), list[int]()
     small = offer.total - offer.sizes["model.safetensors"]
 
@@ -121,7 +121,7 @@ def test_what_was_ended_goes_on_where_it_stopped(served: Hub) -> None:
     assert not list(folder.glob("*.part")) and core.open_model(folder).n_parameters
 
 
-def test_a_sum_that_is_wrong_and_a_model_that_is_not_there(served: Hub) -> None:
+def test_a_sum_that_is_wrong_and_a_model_that_is_not_there(served):
     served.wrong = True
     with pytest.raises(InputError, match="is not what the Hub says it is"):
         hub.fetch("hf:own/tiny")
@@ -131,9 +131,7 @@ def test_a_sum_that_is_wrong_and_a_model_that_is_not_there(served: Hub) -> None:
         assert served.url not in str(caught.value)
 
 
-def test_the_app_fetches_one_at_a_time_and_what_came_is_everybodys(
-    served: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_app_fetches_one_at_a_time_and_what_came_is_everybodys(served, monkeypatch):
     monkeypatch.setattr(user_models.SHELF, "_models", {})
     going, fetcher = threading.Event(), Fetcher(lambda offer, tell: going.wait(5) and hub.fetch(offer, tell))
     offer = hub.find_download("hf:own/tiny")

@@ -199,7 +199,7 @@ def test_a_weight_in_half_precision_is_multiplied_in_float32_block_by_block(dtyp
 @pytest.mark.parametrize(
     ("out", "inside", "bias"), [(7, 3, True), (3, 7, True), (5, 5, False), (9, 2, False)]
 )
-def test_one_row_is_multiplied_to_the_same_numbers_as_many(out: int, inside: int, bias: bool):
+def test_one_row_is_multiplied_to_the_same_numbers_as_many(out, inside, bias):
     layer = Linear(inside, out, bias=bias).requires_grad_(False)
     rows = torch.randn(4, 1, inside)
     together = F.linear(rows, layer.weight, layer.bias)

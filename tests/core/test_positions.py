@@ -1,12 +1,17 @@
 """Positions: closed forms, the documents' numbers, and the reference implementations."""
 
-import math
+from __future__ import annotations
 
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
+from core.analysis.heads.relative_bias import bias_by_distance
+from core.errors import InputError
 from core.layers.positions import (
     LearnedPositions,
     Sinusoidal,
@@ -16,6 +21,21 @@ from core.layers.positions import (
     rotary,
     sinusoidal,
     sinusoidal_at,
+)
+from core.models import Batch, families
+from core.trace import record
+from viz.course.self_attention import position_criteria
+from viz.course.shared import position_evidence
+from viz.course.shared.positions import (
+    Formula,
+    choose_dimensions,
+    curves,
+    distance_profile,
+    dot_products,
+    learned_table,
+    match,
+    score_by_distance,
+    similarity_profile,
 )
 
 exact = {"dtype": torch.float64}
@@ -144,3 +164,148 @@ def test_alibi_bias_counts_distance_from_the_last_queries():
         alibi_bias(3, 6, 5)
     with pytest.raises(ValueError, match="n_heads=0"):
         alibi_slopes(0)
+
+
+# ---------------- The lesson on positions: curves, profiles, the four criteria and the documents' numbers.
+
+
+learned = np.random.default_rng(1).normal(size=(31, 5))
+
+
+def test_dot_products_depend_on_the_offset_and_are_half_d_on_the_diagonal():
+    products = dot_products(Formula(26).table(17))
+    assert np.allclose(np.diagonal(products), 13)
+    w = 1 / 10000 ** (np.arange(13) / 13)
+    for k in range(17):
+        assert np.allclose(np.diagonal(products, k), np.cos(k * w).sum())
+    x, y = match(Formula(26), 3, 17)
+    assert np.allclose(y[:: len(x) // 16], products[3])
+
+
+def test_profiles_of_a_learned_table_cover_every_pair_of_places():
+    found = distance_profile(learned, 31)
+    for k in (1, 7, 30):
+        gaps = [np.linalg.norm(learned[t + k] - learned[t]) for t in range(31 - k)]
+        assert found.at_offset(k) == pytest.approx((np.mean(gaps), min(gaps), max(gaps)))
+    alike = similarity_profile(learned, 31)
+    cosine = learned[3] @ learned[0] / np.linalg.norm(learned[3]) / np.linalg.norm(learned[0])
+    assert alike.at_offset(0) == pytest.approx((1, 1, 1))
+    assert alike.at_offset(3)[1] <= cosine <= alike.at_offset(3)[2]
+
+
+def test_rotary_s_mean_score_is_the_sinusoid_s_and_alibi_is_linear():
+    rows = score_by_distance(20, d_head=14, base=500.0, learned=learned)
+    sinusoid = np.sqrt(14) * (dot_products(Formula(14, base=500.0).table(20))[0] / 7 - 1)
+    assert np.allclose(rows["rotary, sinusoid"].mean[::4], sinusoid)
+    assert np.allclose(rows["ALiBi 1/32"].mean, -np.arange(20) / 32)
+    assert rows["learned"].at_offset(4)[0] == pytest.approx(
+        np.sqrt(14) * (similarity_profile(learned, 20).at_offset(4)[0] - 1)
+    )
+    assert all(row.at_offset(0)[0] == pytest.approx(0) for row in rows.values())
+
+
+def test_a_wrong_dimension_is_told_in_three_parts():
+    with pytest.raises(InputError) as caught:
+        curves(Formula(6), 5, (0, 6))
+    assert caught.value.wrong == "There is no dimension 6."
+    assert choose_dimensions(3, 8, "spread") == (0, 1, 2)
+
+
+def test_names_and_wavelengths_follow_the_exponent():
+    assert [Formula(4).name_of(i) for i in range(4)] == [
+        "sin(pos)",
+        "cos(pos)",
+        "sin(pos / 100)",
+        "cos(pos / 100)",
+    ]
+    assert Formula(4, variant="unpaired").name_of(1) == "cos(pos / 10)"
+    assert Formula(60).wavelengths()[-1] == pytest.approx(46222, abs=1)
+
+
+def test_learned_table_is_read_from_the_network_and_its_absence_is_told():
+    network = torch.nn.ModuleDict({"embed": torch.nn.ModuleDict({"position": LearnedPositions(7, 3)})})
+    assert np.allclose(learned_table(network), network["embed"]["position"].weight.detach().numpy())
+    with pytest.raises(InputError, match="no learned positions"):
+        learned_table(torch.nn.Linear(2, 2))
+
+
+def test_a_coin_toss_is_not_deterministic():
+    toss = np.random.default_rng(0)
+    assert not position_criteria.judge("random", lambda n: toss.normal(size=(n, 3))).deterministic
+
+
+def test_worked_examples():
+    assert [e.rounded for e in position_evidence.worked_d4(1)] == ["0.8415", "0.5403", "0.0100", "1.0000"]
+    wide = position_evidence.worked_d512()
+    assert [e.rounded for e in wide] == ["0.8415", "0.5403", "0.8219", "0.0001", "1.0000"]
+    assert (
+        [e.printed for e in wide]
+        == [e.cut for e in wide]
+        == ["0.8414", "0.5403", "0.8218", "0.0001", "0.9999"]
+    )
+
+
+# ---------------- The picture of a relative bias holds the very numbers that a run adds to its scores.
+
+
+def drawn(name):
+    """A network with random weights, and what is added in each of its attentions to a text that goes beyond the last bucket."""
+    spec = families()[name]
+    torch.manual_seed(3)
+    network = spec.network(spec.config.tiny()).eval()
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    ids = torch.arange(network.cfg.n_ctx)[None]
+    with torch.no_grad():
+        _, trace = record(network, Batch(ids=ids, real=ids >= 0, source=ids, source_real=ids >= 0))
+    return network, trace
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "stack"),
+    [
+        ("t5", "self", "encoder.layer"),
+        ("t5", "causal", "decoder.layer"),
+        ("mpnet", "self", "layer"),
+        ("bloom", "causal", "layer"),
+    ],
+)
+def test_each_number_that_is_added_is_that_of_its_distance(name, kind, stack):
+    network, trace = drawn(name)
+    found = bias_by_distance(SimpleNamespace(network=network), kind)
+    assert found is not None and found.values.shape == (network.cfg.n_heads, len(found.buckets))
+    met = set()
+    for layer in range(network.cfg.n_layers):
+        added = np.asarray(trace[f"{stack}.{layer}.self_attn.bias"])[0]
+        for i, j in np.ndindex(added.shape[1:]):
+            if kind == "causal" and j > i:
+                continue
+            (column,) = (
+                at
+                for at, bucket in enumerate(found.buckets)
+                if (bucket.first is None or bucket.first <= j - i)
+                and (bucket.last is None or j - i <= bucket.last)
+            )
+            met.add(column)
+            assert (found.values[:, column] == added[:, i, j]).all()
+    assert met == set(range(len(found.buckets))) or (not found.endless and len(met) == network.cfg.n_ctx)
+
+
+def test_what_looks_across_and_other_models_have_no_table():
+    assert bias_by_distance(SimpleNamespace(network=drawn("t5")[0]), "cross") is None
+    bare = families()["bert"]
+    assert bias_by_distance(SimpleNamespace(network=bare.network(bare.config.tiny())), "self") is None
+
+
+def test_near_distances_stand_alone_and_far_ones_are_shared():
+    spec = families()["t5"]
+    shape = (
+        spec.config()
+    )  # as wide as it may be, and of one layer of few numbers: the buckets are as they are
+    network = spec.network(replace(spec.config.tiny(), n_buckets=shape.n_buckets, furthest=shape.furthest))
+    encoder, decoder = (
+        bias_by_distance(SimpleNamespace(network=network), kind) for kind in ("self", "causal")
+    )
+    assert (len(encoder.buckets), encoder.exact_distance, encoder.shared_from) == (31, 7, 91)
+    assert (len(decoder.buckets), decoder.exact_distance, decoder.shared_from) == (32, 15, 113)
+    assert decoder.buckets[-1].nearest == 0 and encoder.buckets[-1].last is None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 
 import pytest
 import torch
+from foreign_folders import write
 from safetensors.torch import save_file
 
 import core
-from core.checkpoints import history
+from core.checkpoints import find, history
 from core.errors import InputError
 from core.jobs import names, trainer
 from core.jobs.trainer import Trainer
@@ -83,12 +85,7 @@ def test_what_opens_aside_is_asked_for_each_time_and_few_stay(monkeypatch):
         held.open(name)
     assert [
         name for name in ("a", "own 0", "own 1", "own 2", "own 3", "own 4") if held.model_in_memory(name)
-    ] == [
-        "a",
-        "own 2",
-        "own 3",
-        "own 4",
-    ]
+    ] == ["a", "own 2", "own 3", "own 4"]
     monkeypatch.setattr(registry, "MOST_ASIDE", 5)
     assert held.open("own 0") and not held.model_in_memory("own 4") and held.model_in_memory("own 0"), (
         "one may be larger than all may be together"
@@ -140,3 +137,54 @@ def test_a_training_that_runs_is_not_opened_but_at_its_moments(trained):
     with pytest.raises(InputError, match="still learning"):
         names.resolve_name(name)
     assert names.resolve_name(f"{name} at step 0").ok
+
+
+# ---------------- A folder put into ATLAS_MODELS while the server runs is listed, one that is taken away is not, and the others go on.
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    monkeypatch.setenv(find.VARIABLE, str(tmp_path / "shelf"))
+    (tmp_path / "shelf").mkdir()
+    with Engine() as engine:
+        engine._registry.glance = 0.0
+        yield engine
+
+
+def listed_names(engine):
+    return {entry.name for entry in engine.models() if entry.foreign and entry.ok}
+
+
+def test_a_folder_comes_changes_and_goes(engine, tmp_path):
+    shelf = tmp_path / "shelf"
+    before = listed_names(engine)
+    write(tmp_path / "made")
+    shutil.move(tmp_path / "made" / "tiny-llama", shelf / "new")
+    assert listed_names(engine) == before | {"new"}
+    first = engine.run(RunRequest("new", "the street"), session="a")
+    assert first.tokens and engine.open("new") is engine.open("new")
+    (shelf / "publisher").mkdir()
+    shutil.move(shelf / "new", shelf / "publisher" / "new")
+    assert listed_names(engine) == before | {"new"}
+    with pytest.raises(InputError, match=r"holds folders of models.*publisher/new"):
+        core.open_model(shelf)
+    shutil.move(shelf / "publisher" / "new", tmp_path / "away")
+    shutil.rmtree(shelf / "publisher")
+    assert listed_names(engine) == before
+    with pytest.raises(InputError, match="There is no model 'new'"):
+        engine.run(RunRequest("new", "the street"), session="a")
+    assert engine.run(RunRequest("gpt-mini", "the street"), session="a").tokens
+    (shelf / "new").mkdir()
+    (shelf / "new" / "config.json").write_text("{}")
+    assert listed_names(engine) == before and "new" in {entry.name for entry in engine.models()}
+    shutil.rmtree(shelf)
+    assert listed_names(engine) == before
+
+
+def test_only_what_changed_is_judged_again(engine, tmp_path, monkeypatch):
+    engine.models()
+    judged = []
+    look = find.ModelFolder.check
+    monkeypatch.setattr(find.ModelFolder, "check", lambda place: judged.append(place.name) or look(place))
+    write(tmp_path / "shelf")
+    assert "tiny-llama" in listed_names(engine) and judged == ["tiny-llama"]

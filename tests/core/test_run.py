@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+import threading
 
 import numpy as np
 import pytest
 import torch
+from small_models import build
 
 import core
-from core.models import families
-from core.text import Tokenizer
-from core.text.learn import learn_byte_level_bpe
+from core.edits import Patch, ZeroHead
+from core.errors import InputError
 from core.text.tokenizer import LONGEST
-
-TEXTS = [
-    "She has a white car.",
-    "Ella tiene un auto blanco.",
-    "The animal didn't cross the street because it was too tired.",
-] * 4
-
-
-def build(name: str) -> core.Model:
-    torch.manual_seed(7)
-    backend = learn_byte_level_bpe(TEXTS, 320, ("<pad>", "<start>", "<end>"), prefix_space=True)
-    family = families()[name]
-    config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61)
-    network = family.network(config)
-    for weight in network.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
-    return core.Model(f"random-{name}", family, config, network, Tokenizer(backend, pad=0, start=1, end=2))
+from core.trace import OFF, Recorder, record
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +38,8 @@ def test_the_public_face_of_a_decoder(writer):
     assert run.trace.axes("layer.1.self_attn.scores") == ("head", "query", "key")
     assert run.trace.names()[-1] == "logits" and run.trace["logits"].shape == run.logits.shape
     attention = run.attention("causal")
-    assert (
-        attention.weights.shape == (writer.config.n_layers, writer.config.n_heads, n, n)
-        and attention.weights.dtype == np.float32
-    )
+    assert attention.weights.shape == (writer.config.n_layers, writer.config.n_heads, n, n)
+    assert attention.weights.dtype == np.float32
     assert attention.allowed.dtype == bool and (attention.weights[~attention.allowed] == 0).all()
     assert attention.queries == attention.keys == run.tokens and attention.paths == (
         "layer.0.self_attn.pattern",
@@ -267,3 +249,157 @@ def test_what_cannot_be_run_is_said_in_three_parts(writer, translator, call, sai
     with pytest.raises(core.InputError, match=said) as caught:
         call(writer, translator)
     assert caught.value.wrong and caught.value.rule and caught.value.remedy
+
+
+# ---------------- The trace by itself: what it keeps, what it refuses.
+
+
+def test_off_returns_its_argument_and_its_scope_is_itself():
+    value = torch.arange(3)
+    assert OFF("x", value, "pos") is value
+    assert (OFF / "layer.0" / "self_attn") is OFF
+
+
+def test_a_path_names_the_call_not_the_module():
+    layer = torch.nn.Linear(3, 3).eval()
+
+    def four_calls(x, tap):
+        for step in range(4):
+            x = (tap / f"step.{step}")("out", layer(x), "batch d_model")
+        return x
+
+    out, trace = record(four_calls, torch.ones(2, 3))
+    assert trace.names() == [f"step.{step}.out" for step in range(4)]
+    assert torch.equal(trace["step.3.out"], out)
+    assert trace.stack("step.*.out").shape == (4, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("body", "keep", "edits", "said"),
+    [
+        (lambda x, tap: tap("a", x, "batch pos"), ["*"], [], "has 1 axes"),
+        (lambda x, tap: tap("a", tap("a", x, "pos"), "pos"), ["*"], [], "tapped twice"),
+        (lambda x, tap: tap("a", x, "pos"), ["*.pattern"], [], "met no value"),
+        (lambda x, tap: tap("a", x, "pos"), ["*"], [core.edits.Scale("b", 2.0)], "met no value"),
+        (
+            lambda x, tap: tap("a", x, "pos"),
+            ["*"],
+            [core.edits.Patch("a", torch.ones(1, dtype=torch.float64))],
+            None,
+        ),
+    ],
+)
+def test_loud_by_construction(body, keep, edits, said):
+    if said is None:
+        out, _ = record(body, torch.zeros(3), keep=keep, edits=edits)
+        assert out.dtype == torch.float32
+        return
+    with pytest.raises(ValueError, match=said):
+        record(body, torch.zeros(3), keep=keep, edits=edits)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda value: value[:1], r"makes \(1,\) torch.float32 of \(3,\) torch.float32 at 'a'"),
+        (lambda value: value.double(), r"makes \(3,\) torch.float64 of \(3,\) torch.float32 at 'a'"),
+        (lambda value: value + torch.ones(2), "The function of the edit at 'a' raises RuntimeError"),
+    ],
+)
+def test_an_edit_keeps_shape_and_dtype(change, said):
+    with pytest.raises(core.InputError, match=said) as caught:
+        record(lambda x, tap: tap("a", x, "pos"), torch.zeros(3), edits=[core.edits.Function("a", change)])
+    assert caught.value.rule.count("shape and dtype") == 1 and caught.value.remedy
+
+
+def test_training_mode_is_refused():
+    class Net(torch.nn.Module):
+        def forward(self, x, tap=OFF):
+            return tap("x", x, "pos")
+
+    with pytest.raises(ValueError, match="training mode"):
+        record(Net(), torch.ones(1))
+
+
+def test_in_place_operations_on_a_named_value_are_caught():
+    def careless(x, tap):
+        kept = tap("x", x * 1, "pos")
+        kept.mul_(2)
+        return kept
+
+    _, trace = record(careless, torch.ones(2))
+    assert trace.changed_in_place() == ["x"]
+
+
+def test_two_recorders_on_one_network_never_meet():
+    layer = torch.nn.Linear(5, 5).eval()
+
+    def net(x, tap):
+        return (tap / "layer.0")("out", layer(x), "batch d_model")
+
+    inputs = [torch.full((1, 5), float(i)) for i in range(8)]
+    alone = [record(net, x)[1]["layer.0.out"] for x in inputs]
+    seen: dict[int, list[torch.Tensor]] = {i: [] for i in range(8)}
+
+    def work(i):
+        edits = [core.edits.Scale("layer.0.out", 3.0)] if i % 2 else []
+        for _ in range(50):
+            seen[i].append(record(net, inputs[i], edits=edits)[1]["layer.0.out"])
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i, values in seen.items():
+        wanted = alone[i] * 3.0 if i % 2 else alone[i]
+        assert len(values) == 50 and all(torch.equal(value, wanted) for value in values)
+
+
+def test_the_limit_counts_bytes():
+    recorder = Recorder(limit=100)
+    recorder("a", torch.zeros(10), "pos")
+    with pytest.raises(MemoryError):
+        recorder("b", torch.zeros(100), "pos")
+
+
+# ---------------- Runs on another device: the same values, in the processor's memory again; the other device here is the cpu under another name.
+
+
+THERE = "cpu:0"
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("name", ["translator-en-es", "bert-mini", "gpt-mini"])
+def test_a_run_on_a_device_has_the_values_of_a_run_on_the_cpu(name):
+    model = core.open_model(name)
+    text = "The animal was [MASK]." if name == "bert-mini" else "The animal was tired."
+    plain = model.run(text)
+    where = plain.trace.names("*.heads")[0]
+    for edits in ((), (ZeroHead(where, 1), Patch(where, plain.trace[where]))):
+        plain, there = model.run(text, edits=edits), model.run(text, edits=edits, device=THERE)
+        assert [*plain.trace] == [*there.trace] and plain.target_text == there.target_text
+        for path in plain.trace:
+            np.testing.assert_array_equal(plain.trace[path], there.trace[path])
+        np.testing.assert_array_equal(plain.logits, there.logits)
+
+
+def test_gradients_come_back_from_a_device():
+    model = core.open_model("gpt-mini")
+    plain, there = (
+        model.run("The animal was tired.", grad=lambda logits: logits[-1, 7], device=device)
+        for device in ("cpu", THERE)
+    )
+    for path in plain.trace.names("*.pattern"):
+        np.testing.assert_allclose(plain.trace.grad(path), there.trace.grad(path), atol=1e-7)
+
+
+@pytest.mark.parametrize("device", ["typewriter", "cuda:99"])
+def test_a_device_that_is_not_there_is_refused(device):
+    with pytest.raises(InputError, match=device):
+        core.open_model("gpt-mini").run("a", device=device)
+
+
+def test_what_is_read_on_stays_on_the_cpu():
+    with pytest.raises(InputError, match="reads_on"):
+        core.open_model("gpt-mini").run("a", reads_on=True, device=THERE)

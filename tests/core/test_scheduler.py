@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import statistics
+import sys
 import threading
 import time
+from linecache import getline
+from types import FrameType
+from typing import Any
 
 import pytest
 from engine_helpers import Caller, Steps, serving, until
 
-from core.serving import scheduler
-from core.serving.engine import Superseded
+from core.serving import cache, scheduler
+from core.serving import engine as engine_module
+from core.serving.cache import ByteCache
+from core.serving.engine import Busy, Engine, Superseded
+from core.serving.scheduler import Scheduler, Turns, _Place
 
 # Order and fairness
 
@@ -228,3 +236,411 @@ def test_nobody_in_particular_is_never_replaced():
         until(lambda: len(engine._scheduler._waiting) == 5)
         steps.finish()
         assert [caller.end().answer for caller in callers] == [0, 1, 4, 9, 16]
+
+
+# ---------------- The scheduler under stress: too many requests, errors, callers that are killed. Nothing leaves it locked.
+
+
+# Limits
+
+
+def test_beyond_the_count_new_sessions_are_refused_and_old_ones_may_replace():
+    with serving(max_waiting=3) as engine:
+        steps = Steps(engine)
+        steps.begin()
+        for name in ("a", "b", "c"):
+            steps.ask(name)
+        refused = steps.ask("d")
+        assert isinstance(refused.end().error, Busy)
+        steps.ask("a again", session="a")
+        joined = steps.ask("b", session="e")  # sharing takes no place
+        assert steps.finish() == ["blocker", "a again", "b", "c"]
+        assert joined.answer == "b"
+        assert engine.submit("d", lambda: "served later", 1) == "served later"
+
+
+def test_beyond_the_total_cost_requests_are_refused_but_one_alone_may_cost_more():
+    with serving(max_cost=1000) as engine:
+        steps = Steps(engine)
+        steps.begin()
+        steps.ask("huge", cost=5000)
+        assert isinstance(steps.ask("small").end().error, Busy)
+        steps.ask("smaller", session="huge", cost=600)
+        steps.ask("fits", cost=400)
+        assert isinstance(steps.ask("too much").end().error, Busy)
+        assert steps.finish() == ["blocker", "smaller", "fits"]
+
+
+def test_the_estimate_follows_what_was_measured():
+    with serving(max_waiting=1) as engine:
+        engine._scheduler._spent, engine._scheduler._served = 30.0, 10.0  # as measured: 3 s a unit
+        steps = Steps(engine)
+        steps.begin()
+        steps.ask("waits", cost=4)
+        with pytest.raises(Busy, match="about 15 s of work"):
+            engine.submit("refused", lambda: None, 1)
+        steps.finish()
+        assert engine._scheduler._spent / engine._scheduler._served < 2.0
+
+
+# Errors
+
+
+class Panic(BaseException):
+    """Like a Rust panic: no Exception."""
+
+
+@pytest.mark.parametrize("kind", [ValueError, MemoryError, Panic, KeyboardInterrupt, SystemExit])
+def test_errors_reach_all_who_share_and_are_not_kept(kind):
+    tries: list[int] = []
+
+    def fails() -> Any:
+        tries.append(1)
+        raise kind("no good")
+
+    with serving() as engine:
+        steps = Steps(engine)
+        steps.begin()
+        callers = [Caller(lambda i=i: engine.submit("bad", fails, 1, f"s{i}")) for i in range(5)]
+        until(lambda: all(engine.place(f"s{i}") == 1 for i in range(5)))
+        steps.finish()
+        assert [type(caller.end().error) for caller in callers] == [kind] * 5
+        assert len(tries) == 1
+        with pytest.raises(kind, match="no good"):
+            engine.submit("bad", fails, 1)
+        assert len(tries) == 2
+        assert engine.submit("bad", lambda: "mended", 1) == "mended"
+
+
+def test_a_closed_engine_releases_everybody():
+    engine = Engine(listing=tuple)
+    steps = Steps(engine)
+    steps.begin()
+    waiting = steps.ask("waits")
+    closing = Caller(engine.close)
+    assert isinstance(waiting.end().error, RuntimeError)
+    steps.finish()
+    closing.end()
+    with pytest.raises(RuntimeError, match="closed"):
+        engine.submit("late", lambda: 1, 1)
+
+
+# Callers that are killed
+
+
+class Killed(BaseException):
+    """What stops a script thread: no Exception, like Streamlit's own."""
+
+
+class Killer:
+    """Raises Killed at the n-th line that the traced thread runs in the engine's own files.
+
+    The end of a `with` block reports its first line once more; there, and only there, Python itself never
+    interrupts (the lock would stay taken by anybody's `with`), so those moments are passed over.
+    """
+
+    FILES = frozenset({scheduler.__file__, cache.__file__, engine_module.__file__})
+
+    def __init__(self, line: int) -> None:
+        self.left, self.fired = line, False
+        self._inside: set[tuple[int, int]] = set()
+
+    def __call__(self, frame: FrameType, event: str, arg: object) -> Any:
+        if frame.f_code.co_filename not in self.FILES:
+            return None
+        if event == "line" and not self._end_of_with(frame):
+            self.left -= 1
+            if self.left == 0:
+                self.fired = True
+                raise Killed
+        return self
+
+    def _end_of_with(self, frame: FrameType) -> bool:
+        if not getline(frame.f_code.co_filename, frame.f_lineno).strip().startswith("with "):
+            return False
+        here = (id(frame), frame.f_lineno)
+        self._inside ^= {here}
+        return here not in self._inside
+
+
+def killed_at(line: int, ask: Any) -> tuple[Caller, Killer]:
+    killer = Killer(line)
+
+    def traced() -> Any:
+        sys.settrace(killer)
+        try:
+            return ask()
+        finally:
+            sys.settrace(None)
+
+    return Caller(traced), killer
+
+
+@pytest.mark.parametrize("crowded", [False, True], ids=["alone", "others wait"])
+def test_a_caller_killed_at_any_line_leaves_the_scheduler_open(crowded, monkeypatch):
+    monkeypatch.setattr(scheduler, "NOTICE", 0.005)
+    line = 0
+    while True:
+        line += 1
+        with serving() as engine:
+            steps = Steps(engine)
+            older = None
+            if crowded:
+                steps.begin()
+                older = steps.ask("older", session="me")
+                steps.ask("other")
+            caller, killer = killed_at(
+                line, lambda engine=engine: engine.submit("mine", lambda: "mine", 1, session="me")
+            )
+            if crowded:
+                until(
+                    lambda caller=caller, engine=engine: (
+                        not caller.is_alive() or engine.place("me") is not None
+                    )
+                )
+                steps._go.release(1000)
+            caller.end()
+            assert isinstance(caller.error, Killed) == killer.fired
+            assert engine.submit("next", lambda: "served", 1, session="you") == "served"
+            assert engine.submit("mine again", lambda: "served", 1, session="me") == "served"
+            steps.finish()
+            assert older is None or older.answer == "older" or isinstance(older.error, Superseded)
+            assert engine._scheduler._lock.acquire(timeout=1)
+            engine._scheduler._lock.release()
+            assert not engine._scheduler._waiting
+        if not killer.fired:
+            break
+    assert line > 40  # the lines of one request: all were tried
+    assert caller.answer == "mine"
+
+
+def test_a_caller_that_gives_up_while_waiting_leaves_nothing_behind(monkeypatch):
+    monkeypatch.setattr(scheduler, "NOTICE", 0.01)
+
+    def give_up(place: int) -> None:
+        raise Killed
+
+    ran: list[str] = []
+    with serving() as engine:
+        steps = Steps(engine)
+        steps.begin()
+        caller = Caller(lambda: engine.submit("mine", lambda: ran.append("mine"), 1, "me", on_wait=give_up))
+        assert isinstance(caller.end().error, Killed)
+        assert engine.place("me") is None
+        assert steps.finish() == ["blocker"]
+    assert ran == []
+
+
+def test_a_caller_that_gives_up_on_a_run_leaves_it_to_the_cache(monkeypatch):
+    monkeypatch.setattr(scheduler, "NOTICE", 0.01)
+
+    def give_up(place: int) -> None:
+        raise Killed
+
+    with serving() as engine:
+        steps = Steps(engine)
+        caller = Caller(lambda: engine.submit("mine", lambda: steps._run("mine"), 1, "me", on_wait=give_up))
+        assert isinstance(caller.end().error, Killed)
+        until(lambda: steps.begun == ["mine"])
+        steps.finish()
+        until(lambda: engine.cached_bytes > 0)
+        assert engine.submit("mine", lambda: "again", 1) == "mine"
+
+
+# ---------------- Threads that compute or draw take turns, give them up while they wait, and never wait for ever.
+
+
+def test_one_at_a_time_and_given_up_while_something_else_is_waited_for():
+    turn, inside, most, order = Turns(patience=30), 0, 0, []
+    lock = threading.Lock()
+
+    def compute(name: str) -> None:
+        nonlocal inside, most
+        with turn.take():
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            order.append(name)
+            with lock:
+                inside -= 1
+
+    with turn.take():
+        others = [threading.Thread(target=compute, args=(str(i),)) for i in range(8)]
+        for other in others:
+            other.start()
+        assert order == [], "nobody computes beside whoever has the turn"
+        with turn.give_up():
+            for other in others:
+                other.join()
+        assert turn._mine
+    assert most == 1 and sorted(order) == [str(i) for i in range(8)] and not turn._mine
+
+
+def test_whoever_waited_long_enough_goes_on_beside_the_others():
+    turn, done = Turns(patience=0.01), threading.Event()
+
+    def compute() -> None:
+        with turn.take(), turn.take():
+            done.set()
+
+    with turn.take():
+        other = threading.Thread(target=compute)
+        other.start()
+        other.join()
+    assert done.is_set() and turn._holder is None and not turn._waiting, (
+        "whose turn was passed on gives back what is his"
+    )
+
+
+def test_who_is_due_first_goes_first_and_who_comes_back_keeps_his_place():
+    turn, order = Turns(patience=30), []
+
+    def compute(name: str, after: float) -> None:
+        with turn.take(after):
+            order.append(name)
+            if name == "asked for":
+                wait(4)  # who gave his turn up has come back
+
+    def wait(number: int) -> None:
+        while len(turn._waiting) < number:
+            threading.Event().wait(0.001)
+
+    asked = {"long": 60.0, "short": 0.0, "as short": 0.0, "asked for": -math.inf}
+    threads = [threading.Thread(target=compute, args=one) for one in asked.items()]
+    with turn.take():
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            wait(number)
+        with turn.give_up():
+            pass
+        order.append("first")
+    for thread in threads:
+        thread.join()
+    assert order == ["asked for", "first", "short", "as short", "long"]
+
+
+def test_a_turn_goes_on_when_who_waited_for_it_is_killed(monkeypatch):
+    turn = Turns(patience=30)
+
+    def kill(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    def be_killed() -> None:
+        with pytest.raises(KeyboardInterrupt), turn.take():
+            raise AssertionError("he was killed")
+
+    with turn.take(), monkeypatch.context() as patch:
+        patch.setattr(_Place, "wait", kill)
+        other = threading.Thread(target=be_killed)
+        other.start()
+        other.join()
+        assert not turn._waiting
+    with turn.take():
+        assert turn._mine
+
+
+def test_what_is_known_already_is_answered_without_giving_the_turn_up(monkeypatch):
+    given_up = []
+    monkeypatch.setattr(
+        scheduler,
+        "TURNS",
+        type("Watched", (Turns,), {"give_up": lambda self: (given_up.append(1), Turns.give_up(self))[1]})(),
+    )
+    with scheduler.TURNS.take():
+        waiting = Scheduler(ByteCache(10_000))
+        assert [waiting.ask("six times seven", lambda: 6 * 7), len(given_up)] == [42, 1]
+        assert [waiting.ask("six times seven", lambda: 6 * 7), len(given_up)] == [42, 1]
+        waiting.close()
+
+
+# Visitors
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass where a test says so."""
+    now = [100.0]
+    monkeypatch.setattr(scheduler.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_page_is_expected_to_take_as_long_as_the_last_one(clock):
+    turns = Turns(patience=30)
+    durations = [turns.last_duration("a")]
+    with turns.drawing_turn("a"), turns.drawing_turn("a"):  # a page, and a part of it
+        clock[0] += 0.03
+    assert [*durations, turns.last_duration("a")] == pytest.approx([0.0, 0.03])
+
+
+def test_a_page_that_fails_counts_and_a_duration_has_an_end(clock):
+    turns = Turns(patience=30)
+
+    def fail() -> None:
+        with turns.drawing_turn("a"):
+            clock[0] += 5.0
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert turns.last_duration("a") == Turns.MOST and turns._holder is None
+
+
+def test_who_draws_again_and_again_pauses_for_others_but_not_alone(clock, monkeypatch):
+    turns, pauses = Turns(patience=30), []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(round(seconds, 3))
+        clock[0] += seconds
+
+    monkeypatch.setattr(scheduler.time, "sleep", sleep)
+
+    def draw(visitor: str, seconds: float) -> None:
+        with turns.drawing_turn(visitor):
+            clock[0] += seconds
+
+    draw("drags", 0.05)
+    draw("drags", 0.05)
+    assert pauses == []  # nobody else is there
+    draw("other", 0.01)
+    draw("drags", 0.03)  # 0.15 after its last drawing, of which 0.01 are over
+    draw("drags", 0.5)
+    draw("drags", 0.05)  # three times a long drawing: the longest pause
+    assert pauses == [0.14, 0.09, Turns.MOST]
+    clock[0] += 0.3
+    draw("drags", 0.05)
+    assert len(pauses) == 3  # it came later than that
+    draw("other", 0.0)
+    for _ in range(3):  # drawings that are broken off count together
+        turns.note_drawing("drags", clock[0] - 0.01, clock[0])
+    draw("drags", 0.05)
+    assert pauses[3:] == [Turns.MOST]  # three times 0.05 + 3 * 0.01
+
+
+def test_a_short_page_goes_before_a_long_one_that_came_at_the_same_time():
+    turns, order = Turns(patience=30), []
+    now = scheduler.time.monotonic()
+    turns.note_drawing("long", now - 9, now - 8.9)
+
+    def draw(visitor: str) -> None:
+        with turns.drawing_turn(visitor):
+            order.append(visitor)
+
+    threads = [threading.Thread(target=draw, args=(visitor,)) for visitor in ("long", "comes")]
+    with turns.drawing_turn("other"):
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            while len(turns._waiting) < number:
+                threading.Event().wait(0.001)
+    for thread in threads:
+        thread.join()
+    assert order == ["comes", "long"]
+
+
+def test_nobody_takes_no_turn_and_only_the_last_visitors_are_remembered():
+    turns = Turns()
+    with turns.drawing_turn(""):
+        assert turns._holder is None
+    for number in range(turns.VISITORS + 10):
+        with turns.drawing_turn(str(number)):
+            pass
+    assert len(turns._visitors) == turns.VISITORS

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as some
+from scipy import stats
 
+from core.errors import InputError
 from core.layers.scores import SCORES, Additive, Cosine, Dot, General, LinearAdditive, Location, ScaledDot
 from core.trace import Recorder
+from viz.course.look_up.retrieval import look_up
+from viz.course.look_up.scaling import maths as scaling
+from viz.course.look_up.score_functions import maths
+from viz.course.shared import unscaled_scores
 
 BATCH, QUERY, KEY, D, D_KEY, D_FF, N_CTX = 2, 3, 7, 5, 11, 13, 17
 
@@ -103,3 +112,138 @@ def test_every_score_by_one_interface(name, same):
 def test_a_product_of_unequal_widths_is_refused(kind):
     with pytest.raises(ValueError, match="d_query=5.*d_key=11"):
         kind(D, D_KEY)
+
+
+# ---------------- Eight score functions on vectors of the plane: against numpy, against the plane's arithmetic, and what each does not see.
+
+
+Q, KEYS = (1.0, 0.6), ((0.7, 0.5), (1.7, -0.2), (-0.6, 1.4), (-1.2, -0.9))
+PLACE = maths.PlaneExample(Q, KEYS)
+RULES = {"concat": "additive"}
+number = some.floats(-2, 2).map(lambda x: round(x, 3))
+pair = some.tuples(number, number)
+
+
+@given(pair, some.lists(pair, min_size=1, max_size=4))
+def test_every_function_is_the_planes_rule(query, keys):
+    """C017: the layer that models use and the arithmetic of the plane agree."""
+    for f in maths.eight():
+        found = look_up.look_up(
+            query, keys, keys, rule=RULES.get(f.kind, f.kind), sharpness=f.sharpness, **f.numbers
+        )
+        np.testing.assert_allclose(f.weights(query, keys), found.weights, atol=1e-9)
+        np.testing.assert_allclose(f.scores(query, keys), f.sharpness * found.scores, atol=1e-9)
+
+
+def test_by_hand():
+    """C017."""
+    by_name = {f.name: f.scores((1.0, 2.0), ((3.0, 4.0), (2.0, -1.0))) for f in maths.eight(beta=10)}
+    assert by_name["dot"].tolist() == [11.0, 0.0]
+    np.testing.assert_allclose(by_name["scaled"], [11 / math.sqrt(2), 0.0])
+    np.testing.assert_allclose(by_name["cosine"], [11 / (5 * math.sqrt(5)), 0.0], atol=1e-12)
+    np.testing.assert_allclose(by_name["sharp"], 10 * by_name["cosine"])
+    assert by_name["general"].tolist() == [1 * 4 + 2 * -3, 1 * -1 + 2 * -2]
+    assert by_name["linear"].tolist() == [2 + 1.5 + 4, 2 + 1 - 1]
+    assert by_name["location"].tolist() == [1.0, 2.0]
+
+
+def test_who_does_not_see_what():
+    """C018: the linear one ignores the query, the location one the keys, cosines the length."""
+    assert maths.unchanged(PLACE, "turn") == ("linear",)
+    assert maths.unchanged(PLACE, "keys") == ("location",)
+    assert maths.unchanged(PLACE, "longer") == ("linear", "cosine", "sharp")
+
+
+@given(pair, pair, some.lists(pair, min_size=2, max_size=4))
+def test_under_the_linear_score_no_query_moves_anything(one, other, keys):
+    """C018, E8."""
+    linear = next(f for f in maths.eight() if f.name == "linear")
+    np.testing.assert_allclose(linear.weights(one, keys), linear.weights(other, keys), atol=1e-12)
+
+
+# ---------------- Why 1/sqrt(d): closed forms, scipy and torch against the drawn vectors; where float32 ends.
+
+
+@pytest.mark.parametrize("d_k", [4, 64, 1024])
+def test_the_variance_is_d_and_one_after_the_division(d_k):
+    """C031."""
+    found = scaling.sample_scores(d_k)
+    assert found.raw.var() == pytest.approx(d_k, rel=0.08)
+    assert found.scaled.var() == pytest.approx(1.0, rel=0.08)
+    assert stats.norm(scale=math.sqrt(d_k)).pdf(1.5) == pytest.approx(scaling.bell(np.array([1.5]), d_k)[0])
+
+
+def test_entropy_falls_unscaled_and_stays_scaled():
+    """C031: over 32 keys from 2.37 to 0.10, and near 3.0."""
+    found = scaling.by_width((4, 1024))
+    assert [round(m.entropy, 2) for m in found["raw"]] == pytest.approx([2.37, 0.10], abs=0.02)
+    assert [m.entropy for m in found["scaled"]] == pytest.approx([3.0, 3.0], abs=0.07)
+    weights = torch.softmax(torch.from_numpy(scaling.sample_scores(16).raw), -1).numpy()
+    assert scaling.measured(scaling.sample_scores(16).raw).entropy == pytest.approx(
+        stats.entropy(weights, axis=-1).mean()
+    )
+
+
+@given(some.lists(some.floats(-6, 6), min_size=1, max_size=7))
+def test_the_slope_is_the_trace_of_the_jacobian(scores):
+    row = torch.tensor(scores, dtype=torch.float64)
+    jacobian = torch.autograd.functional.jacobian(lambda s: s.softmax(-1), row)
+    assert scaling.slopes(row.softmax(-1).numpy()) == pytest.approx(float(torch.trace(jacobian)), abs=1e-12)
+
+
+def test_the_slope_vanishes_without_the_division():
+    found = scaling.by_width()
+    raw, scaled = ([m.slope for m in found[name]] for name in ("raw", "scaled"))
+    assert raw[-1] < 0.1 and min(scaled) > 0.9
+    assert raw[1:] == sorted(raw[1:], reverse=True), "wider vectors, smaller slopes"
+
+
+def test_the_same_seed_draws_the_same():
+    assert np.array_equal(scaling.sample_scores(8, 3).raw, scaling.sample_scores(8, 3).raw)
+    assert not np.array_equal(scaling.sample_scores(8, 3).raw, scaling.sample_scores(8, 4).raw)
+    with pytest.raises(InputError):
+        scaling.sample_scores(0)
+
+
+def test_float32_ends_at_88_72():
+    """C032."""
+    assert pytest.approx(88.7228, abs=1e-3) == scaling.OVERFLOW
+    below, above = (scaling.in_float32([s, 0.0], safe=False) for s in (88.72, 88.73))
+    assert (
+        not below.broken and above.broken and np.isinf(above.exponentials[0]) and np.isnan(above.weights[0])
+    )
+    assert float(torch.exp(torch.tensor(88.73))) == math.inf
+    assert np.exp(np.float32(scaling.VANISHES - 0.1)) == 0 < np.exp(np.float32(scaling.VANISHES + 0.1))
+
+
+@given(some.lists(some.floats(-1000, 1600, width=32), min_size=1, max_size=6))
+def test_the_safe_softmax_is_torchs(scores):
+    """C032: torch subtracts the maximum too."""
+    found = scaling.in_float32(scores, safe=True)
+    assert not found.broken
+    np.testing.assert_allclose(
+        found.weights, torch.softmax(torch.tensor(scores, dtype=torch.float32), -1), rtol=1e-4, atol=1e-7
+    )
+
+
+def test_both_agree_where_both_work():
+    plain, safe = (scaling.in_float32([3.0, -1.0, 0.5], safe=way) for way in (False, True))
+    np.testing.assert_allclose(plain.weights, safe.weights, rtol=1e-6)
+
+
+def test_evenness_and_surprise_against_scipy_and_torch():
+    draw = np.random.default_rng(0)
+    pattern = draw.dirichlet(np.ones(5), size=(3, 5))
+    allowed = np.ones((3, 5, 5), dtype=bool)
+    np.testing.assert_allclose(
+        unscaled_scores.evenness(pattern, allowed), stats.entropy(pattern, axis=-1, base=5).mean(-1)
+    )
+    logits, ids = draw.standard_normal((4, 7)), (1, 6, 2, 0)
+    wanted = torch.nn.functional.cross_entropy(torch.from_numpy(logits[:3]), torch.tensor(ids[1:]))
+    assert unscaled_scores.surprise(logits, ids) == pytest.approx(float(wanted))
+    assert unscaled_scores.surprise(logits[:1], (3,)) == 0.0
+
+
+def test_a_row_without_a_choice_does_not_count():
+    pattern, allowed = np.eye(2)[None], np.tri(2, dtype=bool)[None]
+    assert unscaled_scores.evenness(pattern, allowed).tolist() == [0.0]

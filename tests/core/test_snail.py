@@ -16,7 +16,7 @@ from core.analysis.residual.logit_lens import unembed
 from core.data import episodes
 from core.data.grammar import split_of
 from core.decoding import decode
-from core.decoding.strategies import Beam, Greedy
+from core.decoding.strategies import Beam
 from core.layers.cache import NO_PAST, Recent
 from core.layers.concatenated_attention import ConcatenatedAttention
 from core.layers.convolution import CausalConv, DenseBlock

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 import math
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from decoding_helpers import tokenizer
+from small_models import build
 
 import core
 from core import edits
-from core.analysis.arithmetic import source
 from core.analysis.arithmetic.source import SourceLine, source_lines, source_paths, tensor_card
-from core.layers import scores
 from core.models import families
 
 ROOT = Path(core.__file__).parents[1]
@@ -49,15 +45,8 @@ CASES = [
 ]
 
 
-def model_of(family: str, changes: dict[str, object]) -> core.Model:
-    found, names = families()[family], tokenizer(prefix_space=True)
-    torch.manual_seed(0)
-    config = replace(found.config.tiny(), n_vocab=len(names), n_ctx=41, **changes)
-    return core.Model("tiny", found, config, found.network(config), names)
-
-
 def opened(family: str, changes: dict[str, object]) -> core.Run:
-    model = model_of(family, changes)
+    model = build(family, **changes)
     return model.run("the old cat sat", **({"target": "a cat sat"} if found_source(family) else {}))
 
 
@@ -75,7 +64,7 @@ def taps(lines: tuple[SourceLine, ...]) -> dict[str, SourceLine]:
     CASES,
     ids=lambda case: case if isinstance(case, str) else "-".join(map(str, case.values())),
 )
-def test_every_leaf_has_its_line_and_every_line_its_path(family: str, changes: dict[str, object]) -> None:
+def test_every_leaf_has_its_line_and_every_line_its_path(family, changes):
     run = opened(family, changes)
     for kind in run.kinds:
         found = run.model.spec.kind(kind)
@@ -95,7 +84,7 @@ def test_every_leaf_has_its_line_and_every_line_its_path(family: str, changes: d
 
 
 @pytest.mark.parametrize("name", ["bigbird-mini", "captioner"])
-def test_every_line_of_a_shipped_model_has_the_shape_of_its_tensor(name: str) -> None:
+def test_every_line_of_a_shipped_model_has_the_shape_of_its_tensor(name):
     model = core.open_model(name)
     run = model.run(model.reader.example)
     for kind in run.kinds:
@@ -106,14 +95,14 @@ def test_every_line_of_a_shipped_model_has_the_shape_of_its_tensor(name: str) ->
 
 
 @pytest.mark.parametrize(("family", "changes"), CASES[:1] + CASES[-3:], ids=str)
-def test_the_lines_are_those_of_the_files(family: str, changes: dict[str, object]) -> None:
+def test_the_lines_are_those_of_the_files(family, changes):
     run = opened(family, changes)
     for line in source_lines(run, run.kinds[0], 0):
         assert line.text == (ROOT / line.file).read_text("utf-8").splitlines()[line.number - 1]
         assert not Path(line.file).is_absolute()
 
 
-def test_docstrings_are_left_out_and_gaps_are_said() -> None:
+def test_docstrings_are_left_out_and_gaps_are_said():
     lines = source_lines(opened("gpt", {}), "causal", 0)
     assert not any('"""' in line.text for line in lines)
     for before, line in itertools.pairwise(lines):
@@ -127,8 +116,8 @@ def test_docstrings_are_left_out_and_gaps_are_said() -> None:
     )
 
 
-def test_an_edit_marks_the_line_that_it_changes_and_no_other() -> None:
-    model = model_of("gpt", {})
+def test_an_edit_marks_the_line_that_it_changes_and_no_other():
+    model = build("gpt")
     chosen = (
         edits.ZeroHead("layer.*.self_attn.heads", head=1),
         edits.Forbid("layer.1.self_attn.allowed", query=2),
@@ -160,8 +149,8 @@ def test_an_edit_marks_the_line_that_it_changes_and_no_other() -> None:
     assert not np.array_equal(run.trace["layer.0.self_attn.heads"], plain.trace["layer.0.self_attn.heads"])
 
 
-def test_looking_at_the_source_changes_nothing() -> None:
-    model = model_of("seq2seq", {"attention": "luong-local-p"})
+def test_looking_at_the_source_changes_nothing():
+    model = build("seq2seq", attention="luong-local-p")
     before = model.run("the old cat", target="a cat")
     profile = sys.getprofile()
     source_lines(before, "alignment", 0)
@@ -169,7 +158,7 @@ def test_looking_at_the_source_changes_nothing() -> None:
     assert sys.getprofile() is profile and np.array_equal(before.logits, after.logits)
 
 
-def test_several_may_look_at_once() -> None:
+def test_several_may_look_at_once():
     run, found = opened("gpt", {}), []
     threads = [
         threading.Thread(target=lambda: found.append(source_lines(run, "causal", 1))) for _ in range(4)
@@ -181,8 +170,8 @@ def test_several_may_look_at_once() -> None:
     assert len(found) == 4 and all(lines == found[0] for lines in found)
 
 
-def test_what_is_needed_is_what_the_lines_show() -> None:
-    model = model_of("transformer", {})
+def test_what_is_needed_is_what_the_lines_show():
+    model = build("transformer")
     keep = source_paths(model.run("the cat", target="a cat", keep=["*.pattern"]), "cross", 1)
     run = model.run("the cat", target="a cat", keep=keep)
     for path in keep:
@@ -190,8 +179,8 @@ def test_what_is_needed_is_what_the_lines_show() -> None:
     assert {line.path for line in source_lines(run, "cross", 1) if line.path} == set(keep)
 
 
-def test_a_card_tells_the_numbers_of_the_tensor() -> None:
-    run = model_of("gpt", {}).run("the old cat sat")
+def test_a_card_tells_the_numbers_of_the_tensor():
+    run = build("gpt").run("the old cat sat")
     path = "layer.1.self_attn.scores"
     card, value = tensor_card(run, path), run.trace[path]
     assert (card.axes, card.shape, card.kind, card.odd) == (
@@ -214,18 +203,12 @@ def test_a_card_tells_the_numbers_of_the_tensor() -> None:
         tensor_card(run, "layer.1.self_attn.score")
 
 
-def test_a_card_marks_what_is_not_finite() -> None:
+def test_a_card_marks_what_is_not_finite():
     stopped = edits.Patch(
         "layer.0.self_attn.out", torch.zeros(())
     )  # nothing of it reaches what the model computes
-    run = model_of("gpt", {}).run(
-        "the old cat sat", edits=[edits.Scale("layer.0.self_attn.q", math.nan), stopped]
-    )
+    run = build("gpt").run("the old cat sat", edits=[edits.Scale("layer.0.self_attn.q", math.nan), stopped])
     card = tensor_card(run, "layer.0.self_attn.q")
-    assert (
-        card.odd == run.trace["layer.0.self_attn.q"].size
-        and math.isnan(card.mean)
-        and math.isnan(card.first[0])
-    )
-
-
+    assert card.odd == run.trace["layer.0.self_attn.q"].size
+    assert math.isnan(card.mean)
+    assert math.isnan(card.first[0])

@@ -12,14 +12,18 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 from torch import nn
 
-from core.checkpoints import listing, manifest, open_model, store
+from core.checkpoints import eight_bit, listing, manifest, open_model, store
+from core.checkpoints.weights import SINGLE
 from core.errors import InputError
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe
+from core.tools.card_sections import architecture
+from core.training.recipe import recipes
 
 IDS = {"start": 1, "end": 2, "pad": 0}
 
@@ -323,3 +327,165 @@ def test_the_store_is_found_from_another_directory(tmp_path):
         text=True,
     )
     assert out.stdout.strip() == str(root / "assets" / "models"), out.stderr
+
+
+# ---------------- Folders of a visitor beside the shipped models: what is listed, under which names, and what the engine serves.
+
+
+@pytest.fixture
+def shelf(tmp_path, tokenizer):
+    """A folder of model folders, beside things that are none."""
+    shelf = tmp_path / "shelf"
+    for name in ("alpha", "one"):
+        store.save_model(shelf / name, tokenizer=tokenizer, **parts()[1])
+    (shelf / "notes").mkdir()
+    (shelf / "README.md").write_text("not a model")
+    return shelf
+
+
+def test_local_folders_are_listed_under_names_of_their_own(models, shelf, tmp_path, monkeypatch):
+    single = store.save_model(
+        tmp_path / "other" / "alpha", tokenizer=models / "two" / "tokenizer.json", **parts("transformer")[1]
+    )
+    monkeypatch.setenv("ATLAS_MODELS", f"{shelf}:{single}:")
+    found = {entry.name: entry for entry in listing()}
+    assert list(found) == ["one", "two", "alpha", "one-2", "alpha-2"]
+    assert all(entry.ok for entry in found.values())
+    assert (found["one-2"].folder, found["alpha-2"].family) == (shelf / "one", "transformer")
+    assert open_model("alpha-2").family == "transformer"
+    assert open_model("one-2").name == "one-2"
+    assert open_model("one").card == CARD
+
+
+def test_local_folders_that_are_broken_are_listed_with_the_reason(models, shelf, tmp_path, monkeypatch):
+    damage(shelf / "alpha", "cut off")
+    held = json.loads((shelf / "one" / "config.json").read_text())
+    (shelf / "one" / "config.json").write_text(json.dumps(held | {"n_heads": 0}))
+    monkeypatch.setenv("ATLAS_MODELS", f"{shelf}:{tmp_path / 'nowhere'}")
+    found = {entry.name: entry for entry in listing()}
+    assert {name: entry.ok for name, entry in found.items()} == {
+        "one": True,
+        "two": True,
+        "alpha": False,
+        "one-2": False,
+        "nowhere": False,
+    }
+    assert "model.safetensors is damaged: it is cut off" in found["alpha"].problem
+    assert "n_heads is 0" in found["one-2"].problem
+    assert "no folder 'nowhere'" in found["nowhere"].problem
+    assert not any(str(tmp_path) in entry.problem for entry in found.values())
+    with pytest.raises(InputError, match="n_heads is 0"):
+        open_model("one-2")
+
+
+def test_a_hub_snapshot_is_named_after_its_model(models, tmp_path, tokenizer, monkeypatch):
+    snapshot = tmp_path / "models--owner--name" / "snapshots" / "0123"
+    store.save_model(snapshot, tokenizer=tokenizer, **parts()[1])
+    monkeypatch.setenv("ATLAS_MODELS", str(snapshot))
+    assert [entry.name for entry in listing()] == ["one", "two", "owner/name"]
+    assert open_model("owner/name").name == "owner/name"
+
+
+def test_the_engine_serves_what_is_listed(models, shelf, monkeypatch):
+    from core.serving.engine import Engine, RunRequest
+
+    monkeypatch.setenv("ATLAS_MODELS", str(shelf))
+    damage(models / "one", "missing")
+    with Engine(opener=open_model, listing=listing) as engine:
+        assert {entry.name: entry.ok for entry in engine.models()} == {
+            "one": False,
+            "two": True,
+            "alpha": True,
+            "one-2": True,
+        }
+        assert engine.run(RunRequest("alpha", "we go")).model.name == "alpha"
+        with pytest.raises(InputError, match=r"one/model\.safetensors is missing"):
+            engine.run(RunRequest("one", "we go"))
+        with pytest.raises(InputError, match="There is no model"):
+            engine.run(RunRequest(str(shelf / "alpha"), "we go"))
+
+
+def test_what_ships_is_in_order():
+    models = store.shipped_folder()
+    entries = store.read_manifest(models)
+    assert {"gpt-mini", "translator-en-es"} <= set(entries)
+    for name, entry in entries.items():
+        assert store.verify(name) == models / name
+        assert entry.licence == "Apache-2.0"
+        assert "core.tools.train" in entry.command
+        drawn = (
+            "drawn at random" if recipes()[name].measure else "Tatoeba (https://tatoeba.org), CC BY 2.0 FR"
+        )
+        others = {"vit": "Quick, Draw!", "mae": "Quick, Draw!", "las": "espeak-ng"}
+        assert others.get(recipes()[name].family, drawn) in entry.attribution
+        assert {"README.md", "config.json", "model.safetensors", "tokenizer.json", "training.json"} <= set(
+            entry.files
+        )
+    assert sum(file.bytes for entry in entries.values() for file in entry.files.values()) <= 120e6
+
+
+# ---------------- Weights in 8 bits: how far a number may move, what opens, and what is refused.
+
+
+LARGE = "embed.token.weight"
+
+
+@pytest.fixture
+def folder(tmp_path, tokenizer, monkeypatch):
+    monkeypatch.setattr(eight_bit, "SMALLEST", 64)
+    return store.save_model(tmp_path / "it", tokenizer=tokenizer, **parts()[1])
+
+
+def test_no_number_moves_by_more_than_half_a_step_of_its_row():
+    torch.manual_seed(0)
+    matrix = torch.randn(64, 96) * torch.logspace(-6, 3, 64)[:, None]
+    matrix[7] = 0
+    kept = eight_bit.packed({"w": matrix})
+    again = kept["w"].float() * kept["w.scale"][:, None]
+    assert ((again - matrix).abs() <= matrix.abs().amax(1, keepdim=True) / 254 * 1.0001).all()
+    largest = matrix.abs().argmax(1)
+    rows = torch.arange(64)
+    torch.testing.assert_close(again[rows, largest], matrix[rows, largest], rtol=1e-6, atol=0)
+
+
+def test_a_packed_folder_opens_says_so_and_is_half_as_large(folder, capsys):
+    before, halves = store.load_model(folder, "it"), load_file(folder / SINGLE)
+    assert eight_bit.main(["it", "--out", str(folder.parent)]) == 0
+    told = capsys.readouterr().out
+    after, stored = store.load_model(folder, "it"), load_file(folder / SINGLE)
+    assert stored[LARGE].dtype == torch.int8 and f"{(folder / SINGLE).stat().st_size:,} after" in told
+    sizes = {name: value.numel() for name, value in stored.items() if value.dtype == torch.int8}
+    assert len(sizes) > 5 and all(size == halves[name].numel() for name, size in sizes.items())
+    assert after.n_parameters == before.n_parameters
+    assert "8 bits with a scale a row" in architecture(folder) and f"{after.n_parameters:,}" in architecture(
+        folder
+    )
+    for (name, one), other in zip(
+        before.network.state_dict().items(), after.network.state_dict().values(), strict=True
+    ):
+        bound = one.abs().amax(-1, keepdim=True) / 254 * 1.0001 if name in sizes else 0
+        assert ((one - other).abs() <= bound).all(), name
+    assert not torch.equal(before.network.state_dict()[LARGE], after.network.state_dict()[LARGE])
+    assert eight_bit.main(["it", "--out", str(folder.parent)]) == 2
+    assert "in 8 bits already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda held: held.pop(f"{LARGE}.scale"), f"'{LARGE}' is stored as I8"),
+        (lambda held: held.update({f"{LARGE}.scale": torch.ones(3)}), "left over: " + LARGE + r"\.scale"),
+        (lambda held: held[f"{LARGE}.scale"].fill_(float("nan")), f"'{LARGE}' is NaN or infinite at"),
+        (
+            lambda held: held.update({f"{LARGE}.scale": torch.ones(len(held[LARGE]), dtype=torch.int32)}),
+            "left over: " + LARGE + r"\.scale",
+        ),
+    ],
+)
+def test_a_scale_that_is_missing_misshapen_or_no_number_is_refused(folder, change, said):
+    eight_bit.pack(folder)
+    held = load_file(folder / SINGLE)
+    change(held)
+    save_file(held, folder / SINGLE, metadata={"format": "pt"})
+    with pytest.raises(InputError, match=said):
+        store.load_model(folder, "it")

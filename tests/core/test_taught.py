@@ -34,12 +34,10 @@ def copied(model):
 def test_the_decoder_reads_start_and_the_target_one_place_later(model):
     found = parallel_decoder.at_once(model, SOURCE, TARGET)
     ids = [*model.tokenizer.encode(TARGET).ids, model.tokenizer.end]
-    assert (
-        found.ids.tolist() == ids
-        and found.read[0] == "START"
-        and found.read[1:] == found.target[:-1]
-        and found.target[-1] == "END"
-    )
+    assert found.ids.tolist() == ids
+    assert found.read[0] == "START"
+    assert found.read[1:] == found.target[:-1]
+    assert found.target[-1] == "END"
     assert parallel_decoder.shifted(tuple(ids), 1) == (1, *ids[:-1])
     table = model.network.embed["token"].weight
     rows = F.one_hot(torch.tensor(ids), len(table)).float() @ table
@@ -84,11 +82,9 @@ def test_steps_are_those_of_torch_and_the_shared_weights_stay(model, rule):
         optimiser.zero_grad()
         losses.mean().backward()
         optimiser.step()
-    assert (
-        steps[-1].loss < steps[0].loss
-        and steps[0].changed == 0
-        and 0 < steps[1].changed <= model.n_parameters
-    )
+    assert steps[-1].loss < steps[0].loss
+    assert steps[0].changed == 0
+    assert 0 < steps[1].changed <= model.n_parameters
     assert all(torch.equal(before[name], value) for name, value in model.network.state_dict().items()), (
         "the shared weights are frozen"
     )

@@ -9,7 +9,6 @@ import time
 
 import numpy as np
 import pytest
-import torch
 from safetensors.torch import save_file
 
 from core.data.tasks import MONTHS
@@ -17,7 +16,6 @@ from core.errors import InputError
 from core.jobs.trainer import Trainer, Training
 from core.training import records
 from core.training.jobs import weights_file
-from core.training.records import Report
 from core.training.toy import toy_training
 from core.training.toy.toy_training import TASKS
 
@@ -92,11 +90,9 @@ def test_the_share_of_weight_on_what_comes_next_is_that_of_the_patterns():
 
 def test_a_run_is_recorded_and_read(tmp_path):
     run = toy_training.RecordedRun.record(TASKS["reverse"], tmp_path / "reverse", steps=12)
-    assert (
-        run.steps[0] == 0
-        and run.steps[-1] == run.reports[-1].step == 12
-        and len(run.steps) <= toy_training.N_KEPT
-    )
+    assert run.steps[0] == 0
+    assert run.steps[-1] == run.reports[-1].step == 12
+    assert len(run.steps) <= toy_training.N_KEPT
     assert run.open_step(12).name == "recorded: reverse at step 12" and run.open_step(12, "x").name == "x"
     assert (
         abs(
@@ -117,10 +113,8 @@ def test_a_run_is_recorded_and_read(tmp_path):
 def test_what_ships_has_learnt_its_task(name):
     run = toy_training.RecordedRun.read(name)
     assert sum(path.stat().st_size for path in run.folder.iterdir()) < 700_000
-    assert (
-        run.reports[0].right < 0.5 < 0.9 < run.reports[-1].right
-        and run.reports[-1].seconds <= toy_training.LONGEST
-    )
+    assert run.reports[0].right < 0.5 < 0.9 < run.reports[-1].right
+    assert run.reports[-1].seconds <= toy_training.LONGEST
     looks = toy_training.measure_looks(run.open_step(run.steps[-1]).network, run.job)
     np.testing.assert_allclose(looks, run.reports[-1].looks, atol=0.02)  # weights of 16 bits
 

@@ -1,12 +1,14 @@
 """The training engine and its recipes: it learns, it can be repeated, stopped and resumed, and no data is lost."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal
 import threading
 import time
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +17,24 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import save_file
 
+from core.checkpoints import history, open_model, steps_of, store
+from core.data import corpora
+from core.errors import InputError
 from core.models import Batch, families
 from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe
+from core.tools import train as command
+from core.training import pairs
 from core.training.loop import engine
 from core.training.loop.engine import Plan, train
 from core.training.loop.loss import ROWS, cross_entropy
+from core.training.loop.muon import Muon, orthogonal
 from core.training.loop.optim import OUTSIDE, initialise, optimisers, schedule
+from core.training.loop.prefetch import load_batches, to_device
 from core.training.recipe import Recipe, recipes
+from core.training.recipes import gpt_mini
 
 CPU = torch.device("cpu")
 
@@ -311,3 +322,353 @@ def test_cross_entropy_in_bfloat16_is_close():
         torch.autograd.grad(rough, (hidden, table)), torch.autograd.grad(exact, (hidden, table)), strict=True
     ):
         assert (mine - other).abs().max() < 0.02 * other.abs().max() + 1e-4
+
+
+# ---------------- The command that trains: it saves, resumes, goes on from a model, and names what is missing.
+
+
+@pytest.fixture
+def fake(monkeypatch, tmp_path):
+    """A recipe by the name of copies; `python -m core.tools.train` in a folder of its own."""
+
+    def prepare(folder: Path, work: Path, seed: int, _device: torch.device) -> Copies:
+        corpora.find_file(folder, "some.txt")
+        tokenizer = learn_byte_level_bpe(["the cat sat"], 300, ("<|endoftext|>",))
+        tokenizer.save(str(work / "tokenizer.json"))
+        task = Copies(n_vocab=11, seed=seed)
+        made.append(task)
+        return task
+
+    made: list[Copies] = []
+    config = replace(families()["gpt"].config.tiny(), d_model=36, n_vocab=300, n_ctx=8)
+    monkeypatch.setattr(
+        command, "recipes", lambda: {"copies": recipe(prepare=prepare, config=config, steps=4)}
+    )
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "some.txt").write_text("a\n")
+    return made
+
+
+def test_the_command_trains_saves_resumes_and_goes_on_from_a_model(fake, tmp_path, capsys):
+    common = ["copies", "--data", str(tmp_path), "--out", str(tmp_path / "models"), "--device", "cpu"]
+    assert command.main([*common, "--steps", "3", "--seed", "5"]) == 0
+    assert "saved" in capsys.readouterr().out
+    record = json.loads((tmp_path / "runs/copies/training.json").read_text())
+    assert (record["steps"], record["seed"], record["tokens"]) == (3, 5, 3 * 32 * 7)
+    assert str(tmp_path) not in json.dumps(record)
+    assert "--data DATA" in record["command"]
+    assert len(fake[-1].losses) == 3
+    assert command.main([*common, "--resume"]) == 0  # the recipe's 4 steps, 3 of them done
+    assert len(fake[-1].losses) == 1
+    model = store.load_model(tmp_path / "models/copies", "copies", shipped=True)
+    trained = torch.load(tmp_path / "runs/copies/checkpoint.pt", weights_only=True)["network"]
+    for name, value in model.network.state_dict().items():
+        assert torch.equal(value, trained[name].half().float()), name
+    first = json.loads((tmp_path / "models/copies/training.json").read_text())
+    assert command.main([*common, "--from", "copies", "--steps", "2", "--work", str(tmp_path / "other")]) == 0
+    record = json.loads((tmp_path / "models/copies/training.json").read_text())
+    assert fake[-1].steps == [4, 5] and (record["steps"], record["tokens"]) == (6, first["tokens"] * 6 // 4)
+    assert record["command"] == first["command"] + " && " + record["command"].split(" && ")[1]
+    assert "--from copies" in record["command"]
+    assert [row["step"] for row in record["log"]] == [*(row["step"] for row in first["log"]), 6]
+    assert record["log"][-1]["tokens"] == record["tokens"]
+    again = store.load_model(tmp_path / "models/copies", "copies", shipped=True)
+    assert again.run("the").logits.shape == (len(model.run("the").ids), 300)
+
+
+def test_the_command_names_what_is_missing(fake, tmp_path, capsys):
+    assert (
+        command.main(
+            ["copies", "--data", str(tmp_path / "nowhere"), "--out", str(tmp_path), "--device", "cpu"]
+        )
+        == 2
+    )
+    assert "some.txt" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        command.main(["copies", "--data", str(tmp_path), "--steps", "3", "--minutes", "1"])
+    with pytest.raises(SystemExit):
+        command.main(["unknown", "--data", str(tmp_path)])
+    assert "invalid choice" in capsys.readouterr().err
+    assert not list((tmp_path).glob("*/model.safetensors"))
+    assert store.shipped_folder().name == "models"
+
+
+# ---------------- The batches that recipes learn from: what is in them, in which order, and that a step can be asked for again.
+
+
+def translator_pairs(n: int, seed: int = 1) -> list[tuple[list[int], list[int]]]:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 40, (n, 2))
+    return [
+        ([int(i) for i in rng.integers(3, 90, a)], [int(i) for i in rng.integers(3, 90, b)]) for a, b in sizes
+    ]
+
+
+def test_batches_by_length_hold_every_pair_once_an_epoch_within_the_budget(monkeypatch):
+    monkeypatch.setattr(pairs, "POOL", 2)
+    rows = [
+        ([3 + i, *source], target) for i, (source, target) in enumerate(translator_pairs(1000))
+    ]  # each can be told
+    task = pairs.SentencePairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
+    orders, step = [], 0
+    for _ in range(2):
+        seen: list[int] = []
+        tokens = 0
+        while len(seen) < len(rows):
+            (batch, wanted), n_tokens = task.batch(step)
+            longest = max(batch.source.shape[1], wanted.shape[1] - 1)
+            assert 2 * len(wanted) * longest <= pairs.BATCH_TOKENS
+            assert torch.equal(batch.source_real, batch.source != 0)
+            seen += (batch.source[:, 0] - 3).tolist()
+            tokens += n_tokens
+            step += 1
+        assert sorted(seen) == list(range(len(rows)))
+        assert tokens == sum(len(source) + len(target) for source, target in rows)
+        orders.append(seen)
+    assert orders[0] != orders[1]
+
+
+def test_batches_of_pairs_are_of_about_equal_length():
+    task = pairs.SentencePairs(rows := translator_pairs(3000), rows[:3], tiny_tokenizer(), 7, CPU)
+    padded = real = 0
+    for step in range(10):
+        (batch, wanted), _ = task.batch(step)
+        longest = torch.maximum(batch.source_real.sum(1), (wanted != 0).sum(1) - 1)
+        padded += len(wanted) * int(longest.max())
+        real += int(longest.sum())
+    assert real / padded > 0.9
+
+
+def test_the_same_step_gives_the_same_batch_also_backwards():
+    rows = translator_pairs(300)
+    task = pairs.SentencePairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
+    early = task.batch(1)[0][1]
+    late = task.batch(40)[0][1]
+    assert torch.equal(task.batch(1)[0][1], early)
+    again = pairs.SentencePairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
+    assert torch.equal(again.batch(40)[0][1], late)
+
+
+def test_what_the_translator_writes_is_shifted_by_one():
+    rows = [([5, 6], [7, 8, 9]), ([4], [10])]
+    inputs, wanted = pairs.SentencePairs(rows, rows, tiny_tokenizer(), 0, CPU).valid[0]
+    assert inputs.ids.tolist() == [[1, 7, 8, 9], [1, 10, 0, 0]]
+    assert wanted.tolist() == [[7, 8, 9, 2], [10, 2, 0, 0]]
+    assert inputs.source.tolist() == [[5, 6], [4, 0]]
+
+
+def stream_task(n_blocks: int, seed: int = 2) -> gpt_mini.Windows:
+    stream = np.arange(n_blocks * 512 + 513, dtype=np.uint32)  # each token is its own place
+    return gpt_mini.Windows(stream, np.zeros(600, dtype=np.uint16), tiny_tokenizer(), seed, CPU)
+
+
+def test_windows_cover_the_stream_once_an_epoch():
+    per_batch = gpt_mini.BATCH_TOKENS // 512
+    n_blocks = 5 * per_batch + 3  # five batches an epoch leave three blocks out, others in the next
+    task = stream_task(n_blocks)
+    left_out, firsts = [], []
+    for epoch in range(3):
+        seen: list[int] = []
+        for step in range(5 * epoch, 5 * epoch + 5):
+            rows, n_tokens = task.batch(step)
+            assert rows.shape == ((per_batch, 513) if step % 4 == 3 else (2 * per_batch, 257))
+            assert n_tokens == gpt_mini.BATCH_TOKENS
+            assert torch.equal(
+                rows[:, 1:], rows[:, 1:2] + torch.arange(rows.shape[1] - 1)
+            )  # neighbours in the stream
+            fresh = rows[:, 0] != rows[:, 1] - 1
+            assert not rows[fresh, 0].any()  # the start token, or what stood there
+            seen += rows[:, 1:].flatten().tolist()
+        assert len(seen) == len(set(seen)) == 5 * per_batch * 512
+        firsts.append(seen[0])
+        left_out.append(set(range(513, n_blocks * 512)) - set(seen))
+    assert len(set(firsts)) == 3
+    assert not left_out[0] & left_out[1] & left_out[2]
+
+
+def test_some_windows_begin_as_a_text_does():
+    task = stream_task(200)
+    rows = torch.cat([task.batch(step)[0][:, :2] for step in range(25)])
+    share = float((rows[:, 0] == 0).float().mean())
+    assert 0.03 < share < 0.2
+    assert torch.equal(task.batch(3)[0], stream_task(200).batch(3)[0])
+
+
+def test_a_stream_has_a_boundary_where_a_book_begins(tmp_path):
+    text = tiny_tokenizer()
+    (tmp_path / "a.txt").write_text("=== one\nthe cat\n=== two\nsat\n", encoding="utf-8")
+    newline = list(text.encode("\n").ids)
+    expected = [0, 0, *text.encode("the cat").ids, *newline, 0, *text.encode("sat").ids, *newline]
+    assert gpt_mini.encode_file(tmp_path / "a.txt", text).tolist() == expected
+
+
+def test_data_files(tmp_path):
+    import lzma
+
+    (tmp_path / "a.tsv").write_text("Go.\tVe.\n\nHi.\tHola.\tmore\n", encoding="utf-8")
+    assert corpora.read_pairs(corpora.find_file(tmp_path, "a.tsv")) == [("Go.", "Ve."), ("Hi.", "Hola.")]
+    with lzma.open(tmp_path / "b.txt.xz", "wt", encoding="utf-8") as out:
+        out.write("uno\ndos")
+    assert list(corpora.read_lines(corpora.find_file(tmp_path, "b.txt"))) == ["uno", "dos"]
+    with pytest.raises(InputError, match=r"no c.txt\(.xz\)"):
+        corpora.find_file(tmp_path, "c.txt")
+    (tmp_path / "d.tsv").write_text("Go.\tVe.\nHi.\t \n", encoding="utf-8")
+    with pytest.raises(InputError, match="Line 2"):
+        corpora.read_pairs(tmp_path / "d.tsv")
+
+
+# ---------------- Weights from the course of a training: kept on the way, saved beside the last ones, opened by their step.
+
+
+KEPT = (0, 2, 5)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder made as `core.tools.train` makes it, and the weights that were kept."""
+    work = tmp_path_factory.mktemp("work")
+    config = replace(families()["gpt"].config.tiny(), d_model=36, n_vocab=300, n_ctx=8)
+    made = recipe(Copies(n_vocab=300), config=config, keep_at=(*KEPT, 99))
+    outcome = train(made, Copies(n_vocab=300), plan(work, steps=5), torch.device("cpu"))
+    (work / "tokenizer.json").write_text(tiny_tokenizer().to_json())
+    command.save(outcome, made, work, work / "out", 0, [])
+    return work / "out" / made.name, engine.history(work, made.keep_at), outcome
+
+
+def test_what_was_asked_for_is_kept(trained):
+    folder, kept, outcome = trained
+    assert tuple(kept) == history.steps(folder) == KEPT
+    last = outcome.network.state_dict()
+    assert all(torch.equal(kept[5][name], last[name]) for name in last)
+    assert any(not torch.equal(kept[0][name], last[name]) for name in last)
+
+
+def test_a_step_is_opened_with_its_weights(trained):
+    folder, kept, _ = trained
+    for step in KEPT:
+        early = open_model(folder, step=step)
+        assert early.name.endswith(f"at step {step}") and not any(
+            w.requires_grad for w in early.network.parameters()
+        )
+        for name, value in early.network.state_dict().items():
+            torch.testing.assert_close(value, kept[step][name].half().float(), rtol=0, atol=0)
+    final = open_model(folder).run("cat").logits
+    assert (open_model(folder, step=5).run("cat").logits == final).all()
+    assert abs(open_model(folder, step=0).run("cat").logits - final).max() > 1e-3
+
+
+def test_a_step_that_was_not_kept_is_refused_with_those_that_were(trained):
+    with pytest.raises(InputError, match="no weights of step 3") as caught:
+        open_model(trained[0], step=3)
+    assert "0, 2, 5" in caught.value.rule
+
+
+def test_most_models_have_no_history():
+    assert steps_of("gpt-mini") == () and steps_of("no such model") == ()
+    with pytest.raises(InputError, match="no weights of step 0"):
+        open_model("gpt-mini", step=0)
+
+
+@pytest.mark.parametrize(
+    ("names", "metadata", "said"),
+    [
+        ({"x": (2, 3)}, {"steps": "0 2"}, "cannot be read"),
+        ({"x": (2, 3)}, {}, "does not say its steps"),
+        ({"x": (1,)}, {"steps": "-1 a"}, "its steps"),
+    ],
+)
+def test_a_history_that_does_not_fit_is_refused(trained, tmp_path, names, metadata, said):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for path in trained[0].iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    save_file(
+        {name: torch.zeros(shape) for name, shape in names.items()}, folder / history.FILE, metadata=metadata
+    )
+    with pytest.raises(InputError, match=said):
+        open_model(folder, step=0)
+
+
+def test_weights_of_an_earlier_training_are_not_taken_for_those_of_this_one(tmp_path):
+    made = recipe(Copies(), keep_at=KEPT)
+    train(made, Copies(), plan(tmp_path, steps=5), torch.device("cpu"))
+    train(made, Copies(), plan(tmp_path, steps=3), torch.device("cpu"))
+    assert tuple(engine.history(tmp_path, KEPT)) == (0, 2)
+
+
+# ---------------- Batches that other processes make ahead are those that the task gives, in their order.
+
+
+class Counted:
+    """Each batch says which step it is of."""
+
+    def batch(self, step: int) -> tuple[tuple[Batch, list[torch.Tensor]], int]:
+        ids = torch.full((1, 2), step)
+        return (Batch(ids=ids, real=ids >= 0), [ids + 1]), step
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_batches_come_in_order_from_any_step(workers):
+    found = list(islice(load_batches(Counted(), count(5), torch.device("cpu"), workers), 40))
+    assert [n for _, n in found] == list(range(5, 45))
+    assert all(
+        batch.ids.tolist() == [[n, n]] and more[0].tolist() == [[n + 1, n + 1]] for (batch, more), n in found
+    )
+
+
+def test_everything_that_holds_tensors_moves():
+    ids = torch.ones(1, 2)
+    batch, more, n = to_device((Batch(ids=ids, real=ids > 0), [ids], 3), torch.device("meta"))
+    assert batch.ids.is_meta and batch.real.is_meta and more[0].is_meta and n == 3
+    assert batch.source is None and not ids.is_meta
+
+
+# ---------------- Our Muon moves weights as torch's does.
+
+
+SHAPES = ((6, 6), (12, 6), (6, 6), (6, 12), (12, 6))
+
+
+def moved(kind: type[torch.optim.Muon]) -> list[torch.Tensor]:
+    rng = torch.Generator().manual_seed(0)
+    weights = [torch.nn.Parameter(torch.randn(shape, generator=rng)) for shape in SHAPES]
+    optim = kind(
+        [*weights, torch.nn.Parameter(torch.ones(2, 2))],
+        lr=0.05,
+        momentum=0.9,
+        weight_decay=0.1,
+        nesterov=True,
+    )
+    for _ in range(4):
+        for weight in weights:
+            weight.grad = torch.randn(weight.shape, generator=rng)
+        optim.step()
+    return [weight.detach() for weight in weights]
+
+
+def test_the_same_steps_as_one_by_one():
+    for ours, theirs, before in zip(moved(Muon), moved(torch.optim.Muon), SHAPES, strict=True):
+        assert ours.shape == before
+        assert (ours - theirs).abs().max() < 0.004  # a step is 0.05 long; bfloat16 has 8 bits
+
+
+def test_orthogonal_matrices_have_singular_values_near_one():
+    found = torch.linalg.svdvals(
+        orthogonal(
+            torch.randn(3, 20, 8, generator=torch.Generator().manual_seed(1)),
+            (3.4445, -4.775, 2.0315),
+            5,
+            1e-7,
+        ).float()
+    )
+    assert found.min() > 0.6 and found.max() < 1.3
+
+
+def test_it_is_saved_and_read_as_torchs():
+    weight = torch.nn.Parameter(torch.ones(3, 3))
+    weight.grad = torch.eye(3)
+    optim = Muon([weight], lr=0.1)
+    optim.step()
+    again = torch.optim.Muon([weight], lr=0.1)
+    again.load_state_dict(optim.state_dict())
+    assert torch.equal(again.state[weight]["momentum_buffer"], optim.state[weight]["momentum_buffer"])

@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from deep import deep
+from safetensors.torch import load_file
 
 import core
 import core.serving.engine
@@ -18,11 +19,19 @@ from core.data import grammar
 from core.data.spans import spans
 from core.errors import InputError
 from core.jobs.trainer import Trainer
+from core.model import Model
 from core.models.bert import BERT, BERTConfig
 from core.training import jobs, records
 from core.training.finetune import fitted_head, tuning
-from core.training.finetune.finetune_tasks import GOALS, NONE, collate
+from core.training.finetune.finetune_tasks import GOALS, NONE, collate, is_plain
 from core.training.finetune.tuning import ALL, HEADS, TUNINGS, Tuning
+from core.training.finetune.weight_delta import MOST, ROWS, SCALE, apply_delta, encode_delta
+from viz.course.bert.cls_and_pairs import maths as class_maths
+from viz.course.bert.frozen_or_full.maths import attention_change, describe_output
+from viz.course.bert.spans_and_tags import maths as span_maths
+from viz.course.bert.spans_and_tags.maths import moved_heads
+from viz.course.shared.weighting import softmax
+from viz.labels import percent
 
 QUICK = {"n_texts": 64, "n_rows": 8}
 
@@ -98,11 +107,9 @@ def test_texts_are_read_as_they_are_labelled(body):
     pair = GOALS["pairs"].examples(read, 1, 3, "train")[0]
     item = grammar.pairs(1, 3, "train")[0]
     run = body.run(item.first, pair=item.second)
-    assert (
-        run.ids == tuple(pair.ids)
-        and run.segments == tuple(pair.segments)
-        and grammar.RELATIONS[pair.targets[0]] == item.label
-    )
+    assert run.ids == tuple(pair.ids)
+    assert run.segments == tuple(pair.segments)
+    assert grammar.RELATIONS[pair.targets[0]] == item.label
 
 
 def test_losses_by_hand(body):
@@ -175,11 +182,9 @@ def test_a_recorded_frozen_head_is_fitted_to_all_its_texts(body):
     job = Tuning(
         name="quick", goal="pairs", learns=0, steps=3, recorded_steps=200, n_texts=20, converges=True
     )
-    assert (
-        not job.fits_head
-        and job.as_recorded.fits_head
-        and (job.as_recorded.n_rows, job.as_recorded.n_texts) == (60, 60)
-    )
+    assert not job.fits_head
+    assert job.as_recorded.fits_head
+    assert (job.as_recorded.n_rows, job.as_recorded.n_texts) == (60, 60)
     found = list(tuning.training(job.as_recorded, base=body, longest=600.0))
     steps = [report.step for report, _ in found]
     assert steps == sorted(set(steps)) and steps[0] == 0 < steps[-1] <= 200
@@ -249,3 +254,314 @@ def test_a_visitor_s_tuning_runs_in_a_process_of_its_own():
     model = trainer.find(name, "me").model()
     assert model.name == name and model.run("The soup was good.").classes.shape == (2,)
     assert jobs.model_family("opinions-frozen") == "bert" and jobs.model_family("copy") == "gpt"
+
+
+# ---------------- A class told from [CLS]: its arithmetic, what [CLS] reads, and that the gradient reaches only the first place of the last layer.
+
+
+TEXT = "The soup was not awful."
+
+
+@pytest.fixture(scope="module")
+def model(body):
+    return class_maths.with_new_head(TUNINGS["opinions-full"], body, 3)
+
+
+def test_the_scores_are_one_linear_map_of_the_first_vector(body, model):
+    """C086."""
+    run = model.run(TEXT, keep=class_maths.KEEP)
+    said = class_maths.classify(run)
+    np.testing.assert_allclose(said.hidden @ said.weight.T + said.bias, said.scores, atol=1e-5)
+    for label in range(2):
+        assert said.terms(label).sum() + said.bias[label] == pytest.approx(said.scores[label], abs=1e-5)
+    np.testing.assert_allclose(said.chances, torch.from_numpy(said.scores).softmax(-1).numpy(), atol=1e-12)
+    assert said.best == int(np.argmax(run.classes))
+    np.testing.assert_array_equal(class_maths.reads(run), body.run(TEXT).attention().weights[:, :, 0])
+    with pytest.raises(InputError, match="no head"):
+        class_maths.classify(body.run(TEXT, keep=class_maths.KEEP))
+
+
+@pytest.mark.parametrize("pair", [None, "A dog slept."])
+def test_the_gradient_arrives_at_one_place_of_the_last_layer_and_below_at_all(model, pair):
+    """C086."""
+    run = model.run(TEXT, pair=pair, keep=class_maths.KEEP)
+    found = class_maths.arrives(run, 1)
+    assert found.shape == (7, len(run.ids))
+    assert (found[-1, 1:] == 0).all() and found[-1, 0] > 0 and (found[:-1] > 0).all()
+    said = class_maths.classify(run)
+    by_hand = (said.chances - np.eye(2)[1]) @ said.weight
+    assert found[-1, 0] == pytest.approx(np.linalg.norm(by_hand), rel=1e-4)
+
+
+@pytest.mark.slow
+def test_the_gradient_where_words_enter_by_differences(model):
+    """A small step along a random direction at one place changes the loss by about its product with the gradient: never by more than the length."""
+    run = model.run("Bad soup.", keep=(*class_maths.KEEP, "embed.out"))
+    found = class_maths.arrives(run, 0)
+    network, step = model.network, 1e-2
+    entering = torch.tensor(run.trace["embed.out"])[None]
+    allowed = torch.ones(1, 1, 1, len(run.ids), dtype=torch.bool)
+
+    def loss(x):
+        for block in network.layers:
+            x = block(x, allowed)
+        return float(F.cross_entropy(network.classes(x), torch.tensor([0])))
+
+    grad = []
+    with torch.no_grad():
+        for k in range(entering.shape[-1]):
+            moved = torch.zeros_like(entering)
+            moved[0, 2, k] = step
+            grad.append((loss(entering + moved) - loss(entering - moved)) / (2 * step))
+    assert np.linalg.norm(grad) == pytest.approx(found[0, 2], rel=0.05)
+
+
+def test_checked_texts_are_those_on_which_a_tuning_is_measured(model):
+    goal, n, seed = GOALS["opinions"], 40, 5
+    found = class_maths.checked(model, goal, n, seed, at_once=16)
+    rows = collate(goal.examples(model.tokenizer, n, seed, "test"), model.tokenizer.pad or 0)
+    with torch.inference_mode():
+        scores = goal.scores(model.network, rows.batch)
+    assert found.right.tolist() == goal.mark_correct(scores, rows.targets).tolist()
+    np.testing.assert_allclose(found.chances, scores.double().softmax(-1).numpy(), atol=1e-5)
+    assert [grammar.OPINIONS[at] for at in found.targets] == [item.label for item in found.items]
+    by = found.by(lambda item: "plain" if is_plain(item) else "turned")
+    assert (
+        sum(right for right, _ in by.values()) == found.right.sum() and sum(of for _, of in by.values()) == n
+    )
+    errors = found.errors()
+    assert len(errors) == n - found.right.sum() and not found.right[errors].any()
+    sure = found.chances[errors].max(-1)
+    assert (np.diff(sure) <= 0).all()
+
+
+def test_swapped_texts_have_other_segments_and_another_answer(body):
+    """C087."""
+    model = class_maths.with_new_head(replace(TUNINGS["pairs-full"]), body, 0)
+    a, b = "A small dog slept.", "A dog slept."
+    runs = [model.run(*pair[:1], pair=pair[1], keep=class_maths.KEEP) for pair in ((a, b), (b, a))]
+    assert runs[0].segments != runs[1].segments and sorted(runs[0].ids) == sorted(runs[1].ids)
+    one, two = (class_maths.classify(run) for run in runs)
+    assert np.abs(one.scores - two.scores).max() > 1e-4 and np.array_equal(one.weight, two.weight)
+
+
+def test_large_scores_have_a_softmax():
+    np.testing.assert_allclose(class_maths.softmax(np.array([1000.0, 1000.0 + np.log(3)])), [0.25, 0.75])
+
+
+# ---------------- What a tuned model says of every token: places of an answer, tags at first pieces, and how far heads moved.
+
+
+def headed(body: Model, goal: str) -> Model:
+    """bert-mini with a head that learnt nothing, its weights large enough to say something."""
+    network = tuning.add_head(Tuning(name="", goal=goal, learns=ALL, steps=1), body, seed=3)
+    with torch.no_grad():
+        for name, weight in network.named_parameters():
+            if name.startswith(tuning.HEADS):
+                weight.mul_(20)
+    return Model(
+        "headed", body.spec, replace(body.config, **GOALS[goal].head), network.eval(), body.tokenizer
+    )
+
+
+def test_an_answer_is_read_from_the_passage_alone(body):
+    """C088: both softmaxes run over the positions of the text; the best pair is that of brute force, and its words are those of the text."""
+    model, item = headed(body, "answers"), grammar.questions(3, 5, "test")[1]
+    one = span_maths.answer(model, item.question, item.passage)
+    run = model.run(item.question, pair=item.passage)
+    assert one.tokens[-1] == "[SEP]" and run.segments[one.first] == 1 and run.segments[one.first - 1] == 0
+    hidden = model.network(tuning.collate([GOALS["answers"].read(model.tokenizer, item)], 0).batch)
+    weight, bias = model.network.to_answer.weight, model.network.to_answer.bias
+    scores = (hidden[0, one.first :] @ weight.T + bias).detach().double()
+    np.testing.assert_allclose(one.span_scores.start, scores[:, 0].softmax(0), atol=1e-5)
+    np.testing.assert_allclose(one.span_scores.end, scores[:, 1].softmax(0), atol=1e-5)
+    assert one.span_scores.start.sum() == pytest.approx(1) == one.span_scores.end.sum()
+    n = len(one.tokens)
+    best = max(
+        ((i, j) for i in range(n) for j in range(i, n)),
+        key=lambda pair: one.starts[pair[0]] + one.ends[pair[1]],
+    )
+    assert one.span_scores.best == best
+    span = one.span(item.start, item.end)
+    assert span is not None and one.text(span) == item.answer == item.passage[item.start : item.end]
+    assert one.text((n - 1, n - 1)) == "" and one.span(item.start + 1, item.end) is None
+
+
+def test_a_push_moves_one_score_and_no_answer_ends_before_it_starts(body):
+    model, item = headed(body, "answers"), grammar.questions(3, 5, "test")[0]
+    one = span_maths.answer(model, item.question, item.passage)
+    pushed = one.pushed("end", 0, 1000.0)
+    assert pushed.separate_choices == (one.separate_choices[0], 0) and pushed.span_scores.best == (0, 0)
+    assert pushed.ends[0] - one.ends[0] == 1000
+    assert (pushed.ends[1:] == one.ends[1:]).all()
+    assert (pushed.starts == one.starts).all()
+    other = one.pushed("start", len(one.tokens) - 1, 1000.0)
+    assert other.span_scores.best == (len(one.tokens) - 1,) * 2
+
+
+def test_a_word_has_the_tag_of_its_first_piece(body):
+    """C089: one row for each token, each a distribution; a word in pieces is asked at its first."""
+    model, text = headed(body, "tags"), "Unfriendly gardeners can't sleep."
+    one = span_maths.tagged(model, text)
+    run = model.run(text)
+    assert one.chances.shape == (len(run.tokens) - 2, len(grammar.TAGS))
+    np.testing.assert_allclose(one.chances.sum(-1), 1)
+    np.testing.assert_allclose(
+        one.chances, torch.tensor(np.array(run.tags[1:-1])).double().softmax(-1), atol=1e-6
+    )
+    assert len(one.tokens) > len(one.words) and one.words[0] == "Unfriendly" and one.words[-1] == "."
+    assert [
+        token
+        for token, begins in zip(one.tokens, one.begins, strict=True)
+        if token.startswith("##") and begins
+    ] == []
+    assert one.firsts[0] == 0 and len(one.firsts) == len(one.words) == one.begins.sum()
+
+
+def test_heads_that_moved_by_hand():
+    before = np.array([[[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]]]])
+    after = np.array([[[[0.5, 0.5], [0.5, 0.5]], [[0.0, 1.0], [1.0, 0.0]]]])
+    np.testing.assert_allclose(moved_heads(before, after), [[0.25, 1.0]])
+    with pytest.raises(InputError, match="shapes"):
+        moved_heads(before, after[..., :1])
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "wrong"),
+    [(" ", "A dog.", "question"), ("Who?", "", "passage"), ("Who?", "dog " * 70, "70 tokens")],
+)
+def test_texts_that_cannot_be_asked(body, question, passage, wrong):
+    with pytest.raises(InputError, match=wrong):
+        span_maths.answer(headed(body, "answers"), question, passage)
+
+
+def test_sentences_that_cannot_be_tagged(body):
+    for text, wrong in ((" ", "no word"), ("dog " * 50, "50 tokens")):
+        with pytest.raises(InputError, match=wrong):
+            span_maths.tagged(headed(body, "tags"), text)
+
+
+# ---------------- What a tuning moved, stored small and read back; and what it changed in a run.
+
+
+def taught(body, name, size=0.05):
+    """Weights of a tuning that never ran: all that learns, moved by noise of this share, and of the token table only the first 40 rows."""
+    rng = torch.Generator().manual_seed(0)
+    found = {}
+    for key, weight in tuning.add_head(TUNINGS[name], body).named_parameters():
+        if weight.requires_grad:
+            noise = (
+                torch.randn(weight.shape, generator=rng)
+                * weight.detach().std(correction=0).clamp(min=1e-3)
+                * size
+            )
+            noise[40:] *= not key.startswith("embed.token")
+            found[key] = weight.detach() + noise
+    return found
+
+
+def test_a_movement_comes_back_within_half_a_step():
+    rng = torch.Generator().manual_seed(1)
+    before = {
+        "w": torch.randn(6, 8, generator=rng),
+        "odd": torch.randn(3, 5, generator=rng),
+        "b": torch.randn(8, generator=rng),
+    }
+    after = {
+        name: weight + 0.1 * torch.randn(weight.shape, generator=rng) for name, weight in before.items()
+    } | {"new": torch.randn(2, 8, generator=rng)}
+    after["w"][2] = before["w"][2]
+    kept = encode_delta(after, before)
+    back = apply_delta(kept, before)
+    assert kept["w" + ROWS].tolist() == [0, 1, 3, 4, 5] and torch.equal(back["w"][2], before["w"][2])
+    step = kept["w" + SCALE]
+    assert torch.allclose(step, (after["w"] - before["w"])[[0, 1, 3, 4, 5]].abs().amax(1) / MOST)
+    assert ((back["w"] - after["w"])[[0, 1, 3, 4, 5]].abs() <= step[:, None] / 2 + 1e-6).all()
+    for name in ("odd", "b", "new"):
+        torch.testing.assert_close(back[name], after[name], atol=1e-3, rtol=1e-3)
+    still = apply_delta(encode_delta(before, before), before)
+    assert all(torch.equal(still[name], before[name]) for name in before)
+
+
+def test_a_tuned_model_read_back_says_what_it_said(body, tmp_path):
+    """Near the trained one, in a tenth of its bytes."""
+    weights = taught(body, "tags-full")
+    kept = encode_delta(weights, body.network.state_dict())
+    assert kept["embed.token.weight" + ROWS].tolist() == list(range(40))
+    assert sum(tensor.numel() * tensor.element_size() for tensor in kept.values()) < 0.1 * sum(
+        4 * weight.numel() for weight in weights.values()
+    )
+    job = TUNINGS["tags-full"]
+    trained, back = (
+        tuning.model(job, found, "mine", base=body)
+        for found in (weights, apply_delta(kept, body.network.state_dict()))
+    )
+    text = "Her light walk was not light."
+    before, one, two = (np.asarray(model.run(text).hidden()) for model in (body, trained, back))
+    assert np.linalg.norm(one[-1] - two[-1]) < 0.25 * np.linalg.norm(one[-1] - before[-1])
+    moved = [tuning.measure_change(model, body, job) for model in (trained, back)]
+    assert moved[1].body == pytest.approx(moved[0].body, rel=0.02) and moved[0].embeddings > 0
+
+
+@pytest.mark.slow
+def test_a_frozen_recording_is_a_head_and_a_recorded_run_is_measured_as_it_is_read(
+    body, tmp_path, monkeypatch
+):
+    """C090: what is read back of a frozen run has every bit of the body."""
+    monkeypatch.setattr(tuning, "CHECKED", 24)
+    for name in ("opinions-frozen", "opinions-full"):
+        job = tuning.replace(TUNINGS[name], n_texts=32, n_rows=4)
+        monkeypatch.setattr(tuning.RecordedRun, "jobs", {name: job})
+        run = tuning.RecordedRun.record(job, tmp_path / name, steps=2)
+        model = run.model(name)
+        (rows,) = tuning.held_out_batches(GOALS["opinions"], model.tokenizer, 0)
+        with torch.inference_mode():
+            scores = GOALS["opinions"].scores(model.network, rows.batch)
+        assert run.reports[-1].right == pytest.approx(
+            float(GOALS["opinions"].mark_correct(scores, rows.targets).mean()), abs=1e-5
+        )
+        assert run.reports[-1].loss == pytest.approx(
+            float(GOALS["opinions"].loss(scores, rows.targets)), abs=1e-4
+        )
+        size = sum(path.stat().st_size for path in run.folder.iterdir())
+        if job.frozen:
+            assert set(load_file(run.folder / tuning.WEIGHTS)) == {"to_classes.weight", "to_classes.bias"}
+            assert size < 8_000
+            old = body.network.state_dict()
+            assert all(
+                torch.equal(weight, old[key])
+                for key, weight in model.network.state_dict().items()
+                if key in old
+            )
+        else:
+            assert size < 3_500_000
+
+
+@pytest.mark.slow
+def test_what_tuning_changed_in_a_run(body):
+    frozen, full = (
+        tuning.model(TUNINGS[name], taught(body, name), name, base=body)
+        for name in ("opinions-frozen", "opinions-full")
+    )
+    text = "The soup was not awful."
+    before = body.run(text)
+    assert not attention_change(before, frozen.run(text)).any()
+    change = attention_change(before, full.run(text))
+    assert change.shape == (6, 8) and change.all()
+    assert (
+        change[3, 5]
+        == np.abs(full.run(text).attention().weights[3, 5] - before.attention().weights[3, 5]).max()
+    )
+    with pytest.raises(InputError, match="same text"):
+        attention_change(before, full.run("The soup."))
+    chances = softmax(full.run(text).classes)
+    assert (
+        describe_output(full.run(text), GOALS["opinions"].labels)
+        == f"{GOALS['opinions'].labels[int(chances.argmax())]}, {percent(chances.max())}"
+    )
+    tags = tuning.model(TUNINGS["tags-frozen"], taught(body, "tags-frozen"), "tags", base=body)
+    assert len(describe_output(tags.run("We ate."), GOALS["tags"].labels).split(", ")) == 3
+    answers = tuning.model(TUNINGS["answers-frozen"], taught(body, "answers-frozen"), "answers", base=body)
+    assert describe_output(answers.run("Who ate?", pair="Anna ate."), ())
+    with pytest.raises(InputError, match="second text"):
+        describe_output(answers.run("Who ate?"), ())

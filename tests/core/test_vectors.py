@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from core.models import families
 from core.text import Tokenizer
 from core.text.learn import learn_word_list
 from core.tools.evaluate import evaluate
-from core.training.loop.engine import Plan, train
 from core.training.recipes import vectors_mini
 from core.training.recipes.vectors_mini import RECIPE, Surroundings, encode_texts, expected_pairs
 
@@ -134,7 +132,7 @@ def royal() -> Model:
     return model(table, text)
 
 
-def test_king_minus_man_plus_woman_is_queen_where_meaning_is_exact(tmp_path: Path):
+def test_king_minus_man_plus_woman_is_queen_where_meaning_is_exact(tmp_path):
     made = royal()
     table = made.network.embed["token"].weight.numpy()
     king, man, woman, queen = (
@@ -148,17 +146,15 @@ def test_king_minus_man_plus_woman_is_queen_where_meaning_is_exact(tmp_path: Pat
     )
     found = evaluate(made, file)
     assert found["items"] == 2 and found["unknown"] == 1
-    assert (
-        found["analogy_top1"] == 1.0
-        and found["median_rank"] == 1.0
-        and found["top1_by_group"] == {"royal": 1.0}
-    )
+    assert found["analogy_top1"] == 1.0
+    assert found["median_rank"] == 1.0
+    assert found["top1_by_group"] == {"royal": 1.0}
     assert found["queen_rank"] == found["queen_rank_of_all"] == 1.0 and found[
         "queen_cosine"
     ] == pytest.approx(1, abs=1e-4)
 
 
-def test_a_wrong_table_is_told_apart(tmp_path: Path):
+def test_a_wrong_table_is_told_apart(tmp_path):
     made = royal()
     table = made.network.embed["token"].weight
     queen, sea = (made.tokenizer.encode(word).ids[0] for word in ("queen", "sea"))
@@ -169,7 +165,7 @@ def test_a_wrong_table_is_told_apart(tmp_path: Path):
     assert found["queen_rank"] > 1 and found["analogy_top1"] < 1
 
 
-def test_pairs_without_known_words_ask_nothing(tmp_path: Path):
+def test_pairs_without_known_words_ask_nothing(tmp_path):
     file = tmp_path / "pairs.tsv"
     file.write_text("group\tfirst\tsecond\nx\tdragon\ttroll\n", encoding="utf-8")
     with pytest.raises(InputError, match="has no question"):

@@ -1,6 +1,6 @@
 """Files of texts that a visitor gives, on the page: the place for a file, the choices of how to read it, and what is left out.
 
-`core/test_data_set.py` reads files of every kind; a file that is refused is refused there.
+`core/test_over_texts.py` reads files of every kind; a file that is refused is refused there.
 """
 
 from __future__ import annotations
