@@ -73,9 +73,9 @@ def _unknown(name: str) -> InputError:
     )
     return InputError(
         "There is no model '{name}'.",
-        "Models that can be opened: {names}.",
+        "Models that can be opened: {names}." if known else "Models that can be opened: none.",
         mark("Did you mean {near}?") if near else remedy,
         name=printable(name),
-        names=", ".join(known) or mark("none"),
+        names=", ".join(known),
         near=near[0] if near else "",
     )

@@ -80,11 +80,11 @@ def no_such_step(name: str, step: int, steps: Sequence[int]) -> InputError:
     near = sorted(sorted(steps, key=lambda one: abs(one - step))[:2])
     return InputError(
         "{name} has no weights of step {step}.",
-        "Steps that were kept: {steps}.",
+        "Steps that were kept: {steps}." if steps else "Steps that were kept: none.",
         mark("The nearest: {near}.") if near else mark("Choose another model."),
         name=name,
         step=step,
-        steps=", ".join(map(str, steps)) or mark("none"),
+        steps=", ".join(map(str, steps)),
         near=joined(map(str, near), mark("{one} or {other}")) if near else "",
     )
 

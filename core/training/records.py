@@ -23,7 +23,6 @@ from core.checkpoints.writing import whole_folder, write_json
 from core.data.home import assets
 from core.errors import InputError
 from core.model import Model
-from core.wording import mark
 
 LOG = "run.json"
 RUNS = assets("runs")
@@ -97,10 +96,10 @@ class RecordedRun(ABC, Generic[Job]):
         if name not in cls.jobs or not (folder / LOG).is_file():
             raise InputError(
                 "There is no recorded run of '{name}'.",
-                "Recorded: {names}.",
+                "Recorded: {names}." if cls.names() else "Recorded: none.",
                 "Choose one of them, or train it.",
                 name=name,
-                names=", ".join(cls.names()) or mark("none"),
+                names=", ".join(cls.names()),
             )
         try:
             values = json_object(folder, LOG)

@@ -107,7 +107,8 @@ def _heads(model: Model, standing: SurveyProgress, text: str) -> None:
     heads = standing.heads[str(kind)]
     cells = data.cells(heads)
     drawn = charts.habits(
-        [(cell.layer, cell.head, cell.word, cell.score) for cell in cells], (*HABIT_NAMES.values(), NOT_NAMED)
+        [(cell.layer, cell.head, _(cell.word), cell.score) for cell in cells],
+        [_(name) for name in (*HABIT_NAMES.values(), NOT_NAMED)],
     )
     told = naming.unread(model, standing) or sentence(model, heads, standing)
     page_parts.show(
@@ -156,7 +157,7 @@ def _ways(selection: Selection, heads: HeadHabits) -> None:
         for (layer, head), habit in named.items():
             links.page_link(
                 "look",
-                f"{head_name(layer, head)} {habit or heads.label(layer, head)}",
+                f"{head_name(layer, head)} {_(habit or heads.label(layer, head))}",
                 icon=":material/grid_on:",
                 **{"model": selection.model, "text": selection.text, "kind": selection.kind},
                 **{"layer": layer, "head": head, "view": "full"},
