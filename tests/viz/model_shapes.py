@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import kind_shapes
+import pytest
 import tokenizers
 import torch
 from safetensors.torch import save_file
+from tiny_models import _unmeasured
 from tokenizers import decoders, models, pre_tokenizers
 
-from core.checkpoints import store
+import core.serving.engine
+from core.checkpoints import manifest, store
 from core.checkpoints.foreign import formats
 from core.checkpoints.task_heads import ANSWER, CLASSES, TAGS, HeadSpec
 from core.data.texts import texts
 from core.models import families
+from core.serving.engine import Engine
 from core.text.learn import learn_byte_level_bpe, learn_word_list, learn_wordpiece
 
 MARKS = ("<pad>", "<start>", "<end>")
@@ -200,3 +205,17 @@ def _write_tuned(folder: Path, shape: Shape, config: Any, backend: tokenizers.To
         (folder / "1_Pooling").mkdir()
         (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": true}')
     return folder
+
+
+@contextmanager
+def served_shapes(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Engine]:
+    """Serve models of these shapes, and no others, behind the pages."""
+    for name in names:
+        write(folder, name)
+    patch.setattr(manifest, "shipped_folder", lambda: folder / "none")
+    patch.setattr("core.checkpoints.find.PACKAGES", ())
+    patch.setenv("ATLAS_MODELS", str(folder))
+    with Engine() as engine:
+        patch.setattr(core.serving.engine, "_default", engine)
+        patch.setattr("viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name)))
+        yield engine

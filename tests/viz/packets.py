@@ -24,7 +24,8 @@ _seen: dict[str, bytes] = {}
 KB = 1024
 SCRIPT = """
 import numpy as np, streamlit as st
-from viz.instruments import grid, heatmap, mask_editor, words_view
+from viz.instruments import grid, head_view, heatmap, mask_editor, words_view
+from viz.instruments.strip.strip import strip
 n, causal = {n}, {causal}
 words = [f"word{{i % 97}}" for i in range(n)]
 w = np.random.default_rng(0).dirichlet(np.full(n, .3), size=n)

@@ -7,16 +7,13 @@ from dataclasses import replace
 import pytest
 from letters_model import PROTEINS, acids, model
 from shown_values import states
-from streamlit.testing.v1 import AppTest
-from test_pages import words
 from tiny_models import _unmeasured
+from workspace_pages import page, said, served_alone
 
 import core
-import core.serving.engine
 from core.data.texts import texts
 from core.reading import bounds, provenance, surveys
 from core.reading.surveys import Surveys
-from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe, learn_wordpiece
 from viz.shell.selection import Selection
@@ -55,18 +52,9 @@ def titles(monkeypatch):
 
 
 def served(made, monkeypatch):
-    listing = (Listing(made.name, True, "", made.spec.name, foreign=True),)
     monkeypatch.setattr(surveys, "_default", Surveys())
-    with Engine(opener={made.name: made}.__getitem__, listing=lambda: listing) as engine:
-        monkeypatch.setattr(core.serving.engine, "_default", engine)
+    with served_alone(monkeypatch, made, foreign=True):
         yield made
-
-
-def look(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.workspace.look import page\npage.page()", default_timeout=60)
-    for key, value in link.items():
-        test.query_params[key] = value
-    return test.run()
 
 
 def test_what_is_offered_can_be_read(brought):
@@ -81,20 +69,17 @@ def test_what_is_offered_can_be_read(brought):
 @pytest.mark.quick(1)
 def test_look_opens_without_a_promise(brought, monkeypatch):
     monkeypatch.setattr("viz.workspace.shared.head_survey.survey", lambda _: _unmeasured(brought))
-    test = look(model=brought.name)
-    assert not test.exception
-    said = words(test)
-    for ours in ("A telling error", "Ella tiene", "The opening picture", "Something went wrong"):
-        assert ours not in said
-    assert ("Type a sentence" in said) == (brought.name in ("protein", "genes"))
+    test = page("look", model=brought.name)
+    for ours in ("A telling error", "Ella tiene", "The opening picture"):
+        assert ours not in said(test)
+    assert ("Type a sentence" in said(test)) == (brought.name in ("protein", "genes"))
     offers = any("Try a sentence" in str(popover.proto) for popover in test.get("popover"))
     assert offers == bool(presets.fitting(brought))
 
 
 @pytest.mark.slow
 def test_it_writes_and_opens_on_cross_attention(titles):
-    test = look(model=titles.name)
-    assert not test.exception
+    test = page("look", model=titles.name)
     assert tasks.task_of(titles.name, titles.spec) is tasks.WRITE
     run = titles.run(tasks.WRITE.text, keep=["*.pattern"])
     measured = head_survey.survey(titles.name)
@@ -135,8 +120,7 @@ def test_heads_of_a_model_that_reads_no_english_are_not_named(monkeypatch):
     for _ in served(made, monkeypatch):
         heads = head_survey.survey(made.name)["self"]
         assert heads.label(0, 0) == "not named"
-        test = look(model=made.name, text=PROTEINS[0])
-        assert not test.exception and "near-uniform" not in words(test)
+        assert "near-uniform" not in said(page("look", model=made.name, text=PROTEINS[0]))
 
 
 def test_the_head_that_a_link_opens_does_not_wait_for_the_survey(brought, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from test_words import drawn, said
+from workspace_pages import page, said
 
 from viz.course.pages.documents import citations
 from viz.course.pages.documents import page as documents
@@ -91,16 +91,6 @@ def test_every_step_that_a_citation_names_exists_and_its_link_opens_it(monkeypat
         assert not test.exception and test.session_state["at"] == step - 1, slug
 
 
-def test_no_citation_names_an_equation_that_the_document_does_not_have() -> None:
-    for entry in pages.discover():
-        for cite in entry.info.cites:
-            if cite.document in citations.NUMBERED:
-                assert citations.equations(cite.item) <= set(citations.NUMBERED[cite.document]), (
-                    entry.slug,
-                    cite,
-                )
-
-
 def test_where_both_documents_are_cited_the_numbers_are_shifted() -> None:
     for entry in pages.discover():
         numbers = {
@@ -116,13 +106,9 @@ def test_where_both_documents_are_cited_the_numbers_are_shifted() -> None:
 
 def test_the_page_lists_each_equation_with_its_pages_and_names_what_is_missing() -> None:
     for document in citations.NUMBERED:
-        page = said(test := drawn("documents", **{"documents.which": document}))
-        assert not test.exception and SOURCES[document].title in page
-        for number in (17, 18):
-            assert f"({number})" in page
-        assert "Positions as waves" in page
-    papers = drawn("documents", **{"documents.which": "papers"})
-    assert not papers.exception and SOURCES["vaswani2017"].title in said(papers)
+        told = said(page("documents", documents__which=document))
+        assert all(part in told for part in (SOURCES[document].title, "(17)", "(18)", "Positions as waves"))
+    assert SOURCES["vaswani2017"].title in said(page("documents", documents__which="papers"))
 
 
 def test_the_slides_number_mean_and_deviation_together() -> None:

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from packets import opened
-from test_compare_page import GPT, READER, compared, drawn, heats, linked, preset
-from test_look_page import page, said
+from test_compare_page import CAT, GPT, READER, compared, drawn, heats, linked, preset
+from workspace_pages import again, button, page, said
 
 import core
 from core.analysis.heads.pattern_distance import compare_patterns
@@ -20,98 +19,72 @@ from viz.workspace.compare import continuation, presets
 from viz.workspace.compare import page as compare
 from viz.workspace.shared import tasks
 
+FIRST, SECOND = (View(GPT, "The cat sat.", "causal", layer, 0) for layer in (0, 1))
+
 
 def test_a_pair_is_measured_on_what_either_may_look_at():
     found = compare.compute(compare.Params())
     pair, may = found.pair(0, 1), found.allowed[0]
     assert (np.triu(found.weights[0], 1) == 0).all() and not np.triu(may, 1).any()
-    wanted = compare_patterns(found.weights[0], found.weights[1], may)
+    wanted = compare_patterns(*found.weights, may)
     assert (pair.likeness.bits, pair.likeness.correlation) == (wanted.bits, wanted.correlation)
     assert not pair.compared[~may].any()
 
 
 def test_four_panes_and_a_chosen_pair():
-    views = [View(GPT, "The cat sat on the mat.", "causal", layer, 0) for layer in range(4)]
-    test = linked(*views, **{"compare.pair": "B − D", "compare.row": "2"})
-    assert len(heats(test)) == 5
+    views = [View(GPT, CAT, "causal", layer, 0) for layer in range(4)]
+    test = linked(*views, compare__pair="B − D", compare__row="2")
     *patterns, difference = drawn(test)
+    assert len(patterns) == 4 and button(test, "+ pane").disabled
     np.testing.assert_allclose(difference, patterns[1] - patterns[3], atol=1e-5)
-    assert "“sat”" in said(test) and "B gives" in said(test) and "D gives" in said(test)
-    assert next(one for one in test.button if one.label == "+ pane").disabled
-    assert opened(heats(test)[0])[0]["selected"][0] == 2
+    assert all(part in said(test) for part in ("“sat”", "B gives", "D gives"))
+    assert heats(test)[0]["selected"][0] == 2
 
 
 def test_a_pane_is_added_swapped_changed_and_taken_out():
-    views = View(GPT, "The cat sat.", "causal", 0, 0), View(GPT, "The cat sat.", "causal", 1, 0)
-    test = linked(*views)
+    test = linked(FIRST, SECOND)
 
     def press(label: str) -> tuple[View, ...]:
-        next(one for one in test.button if one.label == label).click().run()
-        assert not test.exception and heats(test)
-        return tuple(
-            one if one.text else View(one.model, test.query_params["text"], one.kind, one.layer, one.head)
-            for one in pins.from_link(test.query_params["compare.panes"])
-        )
+        button(test, label).click()
+        found = pins.from_link(again(test).query_params["compare.panes"])
+        return tuple(view if view.text else replace(view, text=test.query_params["text"]) for view in found)
 
-    three = press("+ pane")
-    assert three[:2] == views and len(three) == 3 and three[2] not in views
-    assert press("Swap with B") == (views[1], views[0], three[2])
-    assert press("Take out") == (views[0], three[2])
-    box = next(one for one in test.selectbox if one.label == "B: the head")
-    assert heats(test)
-    box.select_index(5).run()
-    now = pins.from_link(test.query_params["compare.panes"])
-    assert (now[1].layer, now[1].head) == (0, 5) and "L0.H5" in opened(heats(test)[1])[0]["title"]
+    *two, third = press("+ pane")
+    assert two == [FIRST, SECOND] and third not in two
+    assert press("Swap with B") == (SECOND, FIRST, third)
+    assert press("Take out") == (FIRST, third)
+    (box,) = (one for one in test.selectbox if one.label == "B: the head")
+    box.select_index(5)
+    (_, now) = pins.from_link(again(test).query_params["compare.panes"])
+    assert (now.layer, now.head) == (0, 5) and "L0.H5" in heats(test)[1]["title"]
 
 
 def test_the_sentence_of_the_page_is_read_by_all_panes_that_follow_it():
-    views = (
-        View(GPT, "The cat sat.", "causal", 0, 0),
-        View(GPT, "The cat sat.", "causal", 1, 0),
-        View(GPT, "A dog ran.", "causal", 1, 0),
-    )
-    test = linked(*views)
-    test.text_input[0].set_value("My house is red.").run()
-    assert not test.exception
-    found = [opened(packet)[0]["queries"] for packet in heats(test)]
-    assert found[0] == found[1] and "house" in found[0] and "dog" in found[2]
+    test = linked(FIRST, SECOND, replace(SECOND, text="A dog ran."))
+    test.text_input[0].set_value("My house is red.")
+    queries = [head["queries"] for head in heats(again(test))]
+    assert queries[0] == queries[1] and "house" in queries[0] and "dog" in queries[2]
 
 
 def test_another_model_begins_with_its_own_pair():
-    test = linked(
-        View(GPT, "The cat sat.", "causal", 0, 0),
-        View(GPT, "The cat sat.", "causal", 1, 0),
-        View(GPT, "The cat sat.", "causal", 2, 0),
-    )
+    test = linked(FIRST, SECOND, replace(FIRST, layer=2))
     test.query_params["model"] = READER
-    test.run()
-    assert not test.exception and len(heats(test)) == 3
+    assert len(heats(again(test))) == 3
 
 
 def test_a_view_that_cannot_be_shown_says_so_and_leaves_the_others():
-    views = (
-        View(GPT, "The cat sat.", "causal", 0, 0),
-        View(GPT, "The cat sat.", "causal", 44, 0),
-        View(GPT, "The cat sat.", "causal", 1, 0),
-    )
-    test = linked(*views)
+    test = linked(FIRST, replace(FIRST, layer=44), SECOND)
     assert "has no head L44.H0" in said(test) and len(heats(test)) == 3
 
 
 def test_nonsense_in_the_link_opens_the_telling_pair_with_a_notice():
-    test = page(
-        "compare",
-        near="",
-        **{"compare.panes": "~~~", "compare.row": "x", "compare.pair": "?", "compare.by": "?"},
-    )
+    test = page("compare", compare__panes="~~~", compare__row="x", compare__pair="?", compare__by="?")
     assert len(heats(test)) == 3 and "cannot be shown" in said(test)
 
 
 def test_one_pin_gets_a_partner_of_its_own_text():
-    found = compare.views_of(
-        compare.Params(GPT, "Another text.", views=(View(GPT, "The cat sat.", "causal", 3, 6),))
-    )
-    assert [view.text for view in found] == ["The cat sat."] * 2 and (found[0].layer, found[0].head) == (3, 6)
+    one, other = compare.views_of(compare.Params(GPT, "Another text.", views=(SECOND,)))
+    assert (one, other.text) == (SECOND, SECOND.text)
 
 
 def test_a_pair_is_offered_where_its_models_are():
@@ -123,17 +96,11 @@ def test_a_pair_is_offered_where_its_models_are():
 
 
 def test_a_prompt_is_written_on_in_two_ways_and_the_prompt_itself_stays():
-    greedy, lot = preset("Two strategies")
-    texts = [continuation.continued(view)[0] for view in (greedy, lot)]
-    assert (
-        all(text.startswith(presets.STORY) and len(text) > len(presets.STORY) + 20 for text in texts)
-        and texts[0] != texts[1]
-    )
-    found = compared(greedy, lot)
-    n = len(presets.STORY.split())
-    assert abs(found.pair(0, 1).difference[:n]).max() < 1e-6, (
-        "a causal model reads the prompt the same whatever it wrote behind it"
-    )
+    views = preset("Two strategies")
+    one, other = (continuation.continued(view)[0].removeprefix(presets.STORY) for view in views)
+    assert one != other and min(len(one), len(other)) > 20 and presets.STORY not in one + other
+    before = compared(*views).pair(0, 1).difference[: len(presets.STORY.split())]
+    assert abs(before).max() < 1e-6, "a causal model reads the prompt the same whatever it wrote behind it"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from shown_values import states
 from streamlit.testing.v1 import AppTest
+from workspace_pages import said
 
 import viz.course.why
 from viz import theme
@@ -53,17 +54,11 @@ def shown(slug: str, **query: str) -> AppTest:
     test = AppTest.from_string(AROUND.format(slug=slug), default_timeout=120)
     for name, value in query.items():
         test.query_params[name] = value
-    test.run()
-    assert not test.exception
+    assert not test.run().exception
     return test
 
 
 CARD = "Blackboard :gray[:small[3 min]]](/blackboard)"
-
-
-def said(test: AppTest) -> str:
-    kinds = (test.title, test.header, test.markdown, test.text, test.caption)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
 # ------------------------------------------------------------------ one folder
@@ -72,12 +67,9 @@ def said(test: AppTest) -> str:
 def test_an_exhibit_is_one_folder(blackboard: pages.Entry, capsys: pytest.CaptureFixture[str]) -> None:
     pages.main()
     assert "/blackboard" in capsys.readouterr().out.split()
-    assert (
-        blackboard in pages.exhibits(Chapter.WHY_ATTENTION)
-        and blackboard in dict(course.compute())[Chapter.WHY_ATTENTION]
-    )
-    card = said(shown("course"))
-    assert CARD in card  # the name below its picture, in one link
+    assert blackboard in pages.exhibits(Chapter.WHY_ATTENTION)
+    assert blackboard in dict(course.compute())[Chapter.WHY_ATTENTION]
+    assert CARD in said(shown("course"))  # the name below its picture, in one link
     page = shown("blackboard")
     assert page.title[0].value == "Blackboard" and "Three words" in said(page)
 
@@ -103,23 +95,19 @@ def test_the_foot_comes_even_where_the_page_fails(
 # ------------------------------------------------------------------ the course
 
 
-def test_six_cards_each_with_its_claim() -> None:
+def test_each_chapter_has_a_card_with_its_claim_and_each_exhibit_is_there_once() -> None:
     test = shown("course")
-    assert [card.value for card in test.header] == [
-        *(chapter.title for chapter in Chapter),
-        "Beside the course",
-    ]
+    titles = [chapter.title for chapter in Chapter]
+    assert [card.value for card in test.header] == [*titles, "Beside the course"]
     assert all(chapter.claim in said(test) for chapter in Chapter)
+    assert [entry for _, entries in course.compute() for entry in entries] == list(pages.exhibits())
 
 
 def test_continue_leads_to_the_exhibit_and_the_step_visited_last(blackboard: pages.Entry) -> None:
     first = pages.exhibits()[0]
     opening = said(shown("course"))
-    assert (
-        "Begin here" in opening
-        and f"**{first.info.title}**  →](/{first.slug})" in opening
-        and "visited" not in opening
-    )
+    assert "Begin here" in opening and "visited" not in opening
+    assert f"**{first.info.title}**  →](/{first.slug})" in opening
     test = AppTest.from_string(
         AROUND.format(slug="blackboard").replace(
             "entry.slug == 'blackboard'",
@@ -134,11 +122,8 @@ def test_continue_leads_to_the_exhibit_and_the_step_visited_last(blackboard: pag
     test.run()
     assert not test.exception
     words = said(test)
-    assert (
-        "Continue" in words
-        and states(words, "2 of 3", "Scores")
-        and "**Blackboard**  →](/blackboard?blackboard.step=2)" in words
-    )
+    assert "Continue" in words and states(words, "2 of 3", "Scores")
+    assert "**Blackboard**  →](/blackboard?blackboard.step=2)" in words
     assert ", 1 visited" in words and ":material/check:" in words and "Begin here" not in words
 
 
@@ -200,16 +185,3 @@ def test_the_other_small_pictures_are_drawings_of_their_numbers() -> None:
     assert theme.DARK.text in theme.svg_in_dark(
         thumbs.bars([1, 2], ("a", "b"))
     ) and theme.LIGHT.text not in theme.svg_in_dark(thumbs.bars([1], ("a",)))
-
-
-def test_type_before_a_room_is_never_below_eighteen() -> None:
-    grown = theme.for_present_mode(
-        {
-            "layout": {"font": {"size": 14}, "xaxis": {"tickfont": {"size": 11}}},
-            "data": [{"marker": {"size": 5}, "textfont": {"size": [10, 20]}}],
-        }
-    )
-    assert grown == {
-        "layout": {"font": {"size": 21.0}, "xaxis": {"tickfont": {"size": 18}}},
-        "data": [{"marker": {"size": 5}, "textfont": {"size": [18, 30.0]}}],
-    }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from test_decode import engine as engine  # the fixture
 
-from viz.workspace.decode import forks, page
+from viz.workspace.decode import forks
 from viz.workspace.decode.forks import Branch, grow_tree, parsed, several
+from viz.workspace.decode.page import Params, compute
 
 
 @pytest.mark.parametrize("text", ["@0", "@12", "3:512@4", "3:512.7:18@12"])
@@ -36,27 +39,28 @@ def test_only_the_newest_branches_are_kept():
 
 
 def test_the_tree_has_a_node_for_each_beginning(engine):
-    start = page.Params(model="gpt-mini", text="a white car", n=4)
-    steps = page.compute(start).steps
+    start = Params(model="gpt-mini", text="a white car", n=4)
+    steps = compute(start).steps
     other = next(c.id for c in steps[2].candidates if c.id != steps[2].id)
     to = Branch((), 4).forked(2, other)
-    forked = page.compute(page.Params(model="gpt-mini", text="a white car", n=to.n, force=to.force)).steps
-    assert [step.id for step in forked] == [steps[0].id, steps[1].id, other] and forked[
-        -1
-    ].chosen_by == "forced"
+    forked = compute(replace(start, n=to.n, force=to.force)).steps
+    assert [step.id for step in forked] == [steps[0].id, steps[1].id, other]
+    assert forked[-1].chosen_by == "forced"
     tree = grow_tree({Branch((), 4): steps, to: forked})
     assert [place.parent for place in tree] == [-1, 0, 1, 2, 1]
-    assert tree[-1].to == to and tree[3].to == Branch((), 4) and tree[1].to == Branch((), 2)
+    assert (tree[-1].to, tree[3].to, tree[1].to) == (to, Branch((), 4), Branch((), 2))
     nodes = forks.twigs_of(tree, forked[-1].ids)
     assert [node.state for node in nodes] == ["best", "best", "open", "open", "now"]
     assert "by you" in nodes[-1].says and nodes[3].score == pytest.approx(sum(step.logprob for step in steps))
 
 
 def test_a_branch_that_another_goes_through_is_not_kept_beside_it():
-    short, long, fork = Branch((), 4), Branch((), 9), Branch(((3, 7),), 6)
-    assert forks._contains(short, long) and not forks._contains(long, short)
-    assert (
-        not forks._contains(short, fork)
-        and forks._contains(Branch((), 3), fork)
-        and forks._contains(Branch(((3, 7),), 5), fork)
-    )
+    plain, fork = (lambda n: Branch((), n)), (lambda n: Branch(((3, 7),), n))
+    pairs = [
+        (plain(4), plain(9)),
+        (plain(9), plain(4)),
+        (plain(4), fork(6)),
+        (plain(3), fork(6)),
+        (fork(5), fork(6)),
+    ]
+    assert [forks._contains(*pair) for pair in pairs] == [True, False, False, True, True]

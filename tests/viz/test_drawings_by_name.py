@@ -7,7 +7,8 @@ import re
 import pytest
 from exhibit_pages import drawn
 from streamlit.testing.v1 import AppTest
-from test_pages_by_shape import VIEWS, visited
+from test_pages_by_shape import VIEWS
+from workspace_pages import page
 
 from core.data import doodles
 from viz.instruments.kit.origin import title_of
@@ -44,8 +45,7 @@ def read_out(test: AppTest) -> list[bytes]:
 @pytest.mark.parametrize("view", [view for view in VIEWS if not view.startswith(HEAVY)])
 def test_a_page_names_a_drawing_and_never_reads_its_letters_out(view: str) -> None:
     slug, query = VIEWS[view]
-    test = visited(slug, {"model": "vit-doodles", "text": CAT, **query})
-    assert not test.exception and read_out(test) == []
+    assert read_out(page(slug, model="vit-doodles", text=CAT, **query)) == []
 
 
 def test_an_exhibit_on_pictures_does_so_too() -> None:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from shown_values import states
-from streamlit.testing.v1 import AppTest
+from workspace_pages import page as draw
 
 import core
 from core.maths import softmax
@@ -53,14 +53,8 @@ def test_numbers_to_take_away_have_names(page, monkeypatch):
     kept = {}
     monkeypatch.setattr(export, "csv", lambda data, real=export.csv: kept.setdefault("csv", real(data)))
     monkeypatch.setattr(export, "npz", lambda data, real=export.npz: kept.setdefault("npz", real(data)))
-    test = AppTest.from_string(
-        f"from viz.workspace.{page.partition('-')[0]} import page\npage.page()", default_timeout=120
-    )
-    for name, value in ({"model": "gpt-mini", "text": TEXT} | link).items():
-        test.query_params[name] = value
-    test.session_state[f"fold:{key}.take"] = True
-    test.run()
-    assert not test.exception
+    state = {f"fold:{key}.take": True}
+    draw(page.partition("-")[0], state, **{"model": "gpt-mini", "text": TEXT} | link)
     rows = list(csv.DictReader(io.StringIO(kept["csv"], newline="")))
     assert axes <= set(rows[0]) and {row["array"] for row in rows} >= set(arrays)
     with np.load(io.BytesIO(kept["npz"])) as back:

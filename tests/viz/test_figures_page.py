@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 from shown_values import states
+from workspace_pages import page as draw
+from workspace_pages import said
 
 import core
 from tests.test_notebook import cells_of, run_cell
-from tests.viz.test_pages import drawn, words
 from viz import theme
 from viz.course.pages.figures import page, papers
 from viz.shell import pages
@@ -46,12 +47,10 @@ def test_the_page_draws_what_the_notebook_draws(monkeypatch: pytest.MonkeyPatch)
         return computed.setdefault(params.figure, HONEST(params))
 
     monkeypatch.setattr(page, "compute", compute)
-    test = drawn("figures")
-    said = words(test).replace("\\", "")
-    assert not test.exception
+    told = said(draw("figures"))
     for name, figure in figures.items():
         assert (computed.get(name) or HONEST(page.Params(name))) == figure
-        assert figure.result in said and figure.title in said and figure.source.title in said
+        assert figure.result in told and figure.title in told and figure.source.title in told
         assert figure.key in SOURCES and any(cite.document == figure.key for cite in page.PAGE.cites)
         assert figure.svg.startswith("<svg") and "http" not in figure.svg.replace(
             "http://www.w3.org/2000/svg", ""
@@ -79,8 +78,7 @@ def test_a_link_names_a_page_and_what_it_chooses(name: str) -> None:
 @pytest.mark.parametrize("name", papers.FIGURES)
 def test_a_link_opens(name: str) -> None:
     opening = papers.FIGURES[name]
-    test = drawn(opening.page, **opening.query)
-    assert not test.exception and not test.error, urlencode(opening.query)
+    assert not draw(opening.page, **opening.query).error, urlencode(opening.query)
 
 
 def test_the_numbers_are_those_of_the_models() -> None:

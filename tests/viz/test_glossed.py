@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from exhibit_pages import said
 from question_rules import units
-from streamlit.testing.v1 import AppTest
 from tiny_models import served
 from typed_texts import VIEWS
+from workspace_pages import page, said
 
 from core import glossary
 from core.data.texts import Example
@@ -37,26 +36,14 @@ def _models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def page(slug: str, **link: str) -> AppTest:
-    test = AppTest.from_string(
-        f"from viz.shell import pages, state\nwith state.visit({slug!r}):\n    pages.find({slug!r}).page()",
-        default_timeout=120,
-    )
-    for name, value in {"model": "tiny-gpt", "text": "The animal was tired.", **link}.items():
-        test.query_params[name] = value
-    test.run()
-    assert not test.exception
-    return test
+GPT = {"model": "tiny-gpt", "text": "The animal was tired."}
 
 
 def helps(slug: str, **link: str) -> list[str]:
     """What stands behind the question marks of a page."""
-    test = page(slug, **link)
-    return [
-        element.proto.help
-        for element in (*test.text, *test.markdown, *test.button_group)
-        if element.proto.help
-    ]
+    test = page(slug, **GPT, **link)
+    helps = [each.proto.help for each in (*test.text, *test.markdown, *test.button_group)]
+    return [*filter(None, helps)]
 
 
 @pytest.mark.quick(4)
@@ -96,4 +83,4 @@ def test_a_sentence_is_told_what_it_speaks_of() -> None:
     ],
 )
 def test_a_page_tells_information_in_one_unit(slug: str, chosen: dict[str, str]) -> None:
-    assert len(units(said(page(slug, **chosen)))) <= 1
+    assert len(units(said(page(slug, **GPT | chosen)))) <= 1

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from small_lesson import MARKUP, PLAN, visit
-from streamlit.testing.v1 import AppTest
+from workspace_pages import page as draw
 
 from core.errors import InputError
 from viz.course.sheets.form import Kind
@@ -170,9 +170,7 @@ def test_the_page_lessons_saves_each_page(
     recording: record.Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(record, "record", lambda lesson, *, notes, report: recording)
-    page = AppTest.from_string(
-        "from viz.workspace.lessons import page\npage.page()", default_timeout=60
-    ).run()
+    page = draw("lessons")
     assert not page.get("download_button"), "nothing is recorded before it is asked for"
     page.button(key="lessons.paper.ready-0").click().run()
     assert not page.exception and len(page.get("download_button")) == len(paper.PAGES) + 1

@@ -6,14 +6,18 @@ import json
 import random
 
 import pytest
+import streamlit as st
 from deep import deep
 from streamlit.testing.v1 import AppTest
+from workspace_pages import again, said
+from workspace_pages import page as draw
 
 from viz.classroom import store
 from viz.classroom.room import Room
 from viz.classroom.store import InMemory
 from viz.course.sheets.kinds import KINDS, exercise_kinds_of_page, sheet
 from viz.languages import using
+from viz.shell import links
 from viz.shell.lessons import toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.lessons.session import Presentation
@@ -52,13 +56,12 @@ PLAN = Plan(
 )
 PAGE = """
 import streamlit as st
-from viz.shell import links, notices, pages, state
+from viz.shell import notices, pages, state
 from viz.shell.lessons import session
 from viz.shell.room_bar import lecture
 from viz.workspace.lecture_room import bar
 from viz.workspace.lessons import player
 from viz.widgets import exhibit_parts
-links.open_page = lambda slug, query: st.session_state.update(went=(slug, query))
 entry = pages.find({slug!r})
 with state.visit(entry.slug, entry.takes_selection), player.lesson_bar(entry), lecture.publish_page(entry), player.lesson_footer(entry):
     notices.reserve_notice_area()
@@ -68,14 +71,16 @@ st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led_room()[0]), key=
 """
 
 
+def exercises(lesson: Plan) -> list[str]:
+    """The kinds of exercises that the pages of a lesson lead to."""
+    slugs = (views.parse_view(stop.view).entry.slug for stop in lesson.stops)
+    return [kind for slug in slugs for kind in exercise_kinds_of_page(slug)]
+
+
 def test_five_lessons_ship_as_long_as_they_say_and_with_a_note_at_every_stop() -> None:
     assert {lesson.title: lesson.minutes for lesson in READY} == PLANNED
     for lesson in READY:
-        assert "bleu" not in {
-            kind
-            for stop in lesson.stops
-            for kind in exercise_kinds_of_page(views.parse_view(stop.view).entry.slug)
-        }
+        assert "bleu" not in exercises(lesson)
         assert toml_format.loads(toml_format.dumps(lesson)) == lesson and lesson.about
         assert len({stop.name for stop in lesson.stops}) == len(lesson.stops)
         for stop in lesson.stops:
@@ -105,11 +110,7 @@ def test_the_spanish_lessons_have_the_stops_of_the_english_ones() -> None:
 
 @pytest.mark.parametrize("lesson", READY, ids=lambda lesson: lesson.title)
 def test_a_lesson_gives_one_sheet_whose_solutions_stand_apart(lesson: Plan) -> None:
-    kinds = [
-        kind
-        for stop in lesson.stops
-        for kind in exercise_kinds_of_page(views.parse_view(stop.view).entry.slug)
-    ]
+    kinds = exercises(lesson)
     cheap = [kind for kind in dict.fromkeys(kinds) if KINDS[kind].cost == 1]
     assert cheap and (len(kinds) >= 4 or "school" in lesson.title), "pupils do not work through formulas"
     seed = random.Random(lesson.title).randrange(1000)
@@ -122,17 +123,8 @@ def test_a_lesson_gives_one_sheet_whose_solutions_stand_apart(lesson: Plan) -> N
 def test_a_stop_opens_as_it_is_meant_and_asks_where_it_says_so(title: str, at: int) -> None:
     stop = next(lesson for lesson in READY if lesson.title == title).stops[at]
     view = views.parse_view(stop.view)
-    test = AppTest.from_string(
-        "from viz.shell import errors, pages, state\nfrom viz.widgets import quiz\n"
-        f"entry = pages.find({view.entry.slug!r})\nquiz.forget_question()\n"
-        "with errors.guard(), state.visit(entry.slug, entry.takes_selection):\n    entry.page()",
-        default_timeout=120,
-    )
-    for name, value in view.query.items():
-        test.query_params[name] = value
-    test.run()
-    told = " ".join(str(line.value) for line in test.text)
-    assert not test.exception and "cannot be shown" not in told and "went wrong" not in told
+    test = draw(view.entry.slug, **view.query)
+    assert "cannot be shown" not in said(test)
     asks = any(str(line.value).startswith("**Predict, then look.**") for line in test.markdown)
     assert asks == (stop.question == "page")
     assert not asks or test.session_state["atlas.question"] == stop.asks, "the list of stops quotes the page"
@@ -149,9 +141,7 @@ def room(monkeypatch: pytest.MonkeyPatch) -> tuple[Room, str]:
 
 @pytest.fixture
 def page(room: tuple[Room, str], monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    from viz.shell import links
-
-    monkeypatch.setattr(links, "open_page", links.open_page)  # the script puts another in its place
+    monkeypatch.setattr(links, "open_page", lambda slug, query: st.session_state.update(went=(slug, query)))
     test = AppTest.from_string(PAGE.format(slug="scaling"), default_timeout=60)
     test.session_state["atlas.room"] = (room[0].code, room[1])
     test.session_state["atlas.lesson.walk"] = Presentation(PLAN, 0, 1000.0)
@@ -180,32 +170,20 @@ def test_the_next_stop_opens_as_in_a_new_visit_and_goes_on_in_present(page: AppT
 def test_after_the_last_stop_comes_the_end_with_stops_sheet_and_answers(
     page: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from viz.shell import links
-
-    monkeypatch.setattr(links, "page_link", links.page_link)  # the script puts another in its place
+    monkeypatch.setattr(links, "page_link", lambda slug, words, icon="", **query: st.text(f"{slug} {words}"))
     for _ in range(2):
         page.button(key="next").click().run()
     assert page.session_state["went"][0] == "lessons" and page.session_state["went"][1]["lessons.end"] == "1"
     assert page.session_state["atlas.lesson.walk"].position == 1, "one step back is the last stop"
-    end = AppTest.from_string(
-        "from viz.shell import links, pages, state\n"
-        "entry = pages.find('lessons')\n"
-        "links.page_link = lambda slug, words, icon='', **query: __import__('streamlit').text(f'{slug} {words}')\n"
-        "with state.visit(entry.slug, entry.takes_selection):\n    entry.page()",
-        default_timeout=60,
-    )
-    end.query_params["lessons.end"] = "1"
-    end.session_state["atlas.lesson.walk"] = Presentation(PLAN, 1, 1000.0)
-    end.session_state["atlas.answers.given"] = {"*Which* one?": ("two", True)}
-    end.run()
+    given = {"atlas.answers.given": {"*Which* one?": ("two", True)}}
+    walk = {"atlas.lesson.walk": Presentation(PLAN, 1, 1000.0)}
+    end = draw("lessons", walk | given, lessons__end="1")
     texts = [str(line.value) for line in end.text]
-    assert not end.exception
-    assert {"masks 1. First", "scaling 2. Second"} <= set(texts) and any(
-        line.startswith("homework ") for line in texts
-    )
+    assert {"masks 1. First", "scaling 2. Second"} <= set(texts)
+    assert any(line.startswith("homework ") for line in texts)
     assert ["*Which* one?", "two: right"] in [line.split("\n") for line in texts]
-    end.button(key="lessons.all").click().run()
-    assert not end.exception and "atlas.lesson.walk" not in end.session_state
+    end.button(key="lessons.all").click()
+    assert again(end) and "atlas.lesson.walk" not in end.session_state
 
 
 def test_a_view_is_added_at_once_and_can_be_changed_there(page: AppTest) -> None:
@@ -295,10 +273,8 @@ def test_what_a_browser_kept_is_judged_as_a_file_is(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow
 def test_a_lesson_is_taken_ordered_shortened_brought_back_and_named() -> None:
-    test = AppTest.from_string(
-        "from viz.workspace.lessons import page\npage.page()", default_timeout=60
-    ).run()
-    assert not test.exception and len(test.subheader) == len(READY)
+    test = draw("lessons")
+    assert len(test.subheader) == len(READY)
     test.button(key="lessons.take.ready-0").click().run()
     names = [stop.name for stop in READY[0].stops]
 
@@ -314,4 +290,4 @@ def test_a_lesson_is_taken_ordered_shortened_brought_back_and_named() -> None:
     assert kept()[:2] == [names[1], names[0]]
     title = next(box for box in test.text_input if box.label == "Title")
     title.set_value("<b>Mine</b>").run()
-    assert not test.exception and test.session_state["atlas.lesson.own"].title == "<b>Mine</b>"
+    assert again(test).session_state["atlas.lesson.own"].title == "<b>Mine</b>"

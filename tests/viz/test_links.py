@@ -12,6 +12,7 @@ import pytest
 from deep import deep
 from streamlit.testing.v1 import AppTest
 from tiny_models import MODELS, served
+from workspace_pages import linked, page, said
 
 from core.data.texts import Example
 from viz.labels import head_name
@@ -46,43 +47,23 @@ HEAD = {"look": {"view": "full"}, "inside": {"inside.by": "who"}}
 def _models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *MODELS):
         patch.setattr(work, "SENTENCES", 2)
-        patch.setattr(
-            pool,
-            "sentences",
-            lambda found: (
-                toy_models.examples_of(found.models[0])[:2] or (Example("The cat sat.", "El gato."),) * 3
-            ),
-        )
+        pairs = (Example("The cat sat.", "El gato."),) * 3
+        own = toy_models.examples_of
+        patch.setattr(pool, "sentences", lambda found: own(found.models[0])[:2] or pairs)
         yield
 
 
+CARRIED = ("atlas.chosen", "atlas.shown", "atlas.page")
+
+
 def visited(slug: str, query: dict[str, str], before: AppTest | None = None) -> AppTest:
-    """A page as it opens by a link: in a fresh session, or after another page."""
-    test = AppTest.from_string(
-        f"from viz.shell import state\nfrom viz.shell import pages\npage = pages.find({slug!r})\nwith state.visit({slug!r}):\n    page.page()",
-        default_timeout=120,
-    )
-    for name, value in query.items():
-        test.query_params[name] = value
-    if before is not None:
-        for name in ("atlas.chosen", "atlas.shown", "atlas.page"):
-            if name in before.session_state:
-                test.session_state[name] = before.session_state[name]
-    test.run()
-    assert not test.exception, (slug, query, test.exception)
-    return test
-
-
-def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for element in (*test.text, *test.markdown, *test.caption))
+    """Draw a page as it opens by a link: in a fresh session, or after another page."""
+    state = before.session_state if before else {}
+    return page(slug, {name: state[name] for name in CARRIED if name in state}, **query)
 
 
 def shown(test: AppTest) -> dict[str, str]:
     return dict(test.session_state["atlas.shown"]) if "atlas.shown" in test.session_state else {}
-
-
-def linked(test: AppTest) -> dict[str, str]:
-    return {name: value[0] if isinstance(value, list) else value for name, value in test.query_params.items()}
 
 
 def refused(test: AppTest) -> bool:
@@ -142,11 +123,8 @@ def test_every_link_leads_to_what_is_on_screen_or_says_why_it_cannot_be_shown(mo
     for slug in WHOLE[half::2]:
         start = visited(slug, asked | HEAD.get(slug, {}))
         if refused(start):
-            assert (
-                not drawn(start)
-                and (start.button or start.pills)
-                and start.text_input[0].value == asked["text"]
-            )
+            assert not drawn(start) and (start.button or start.pills)
+            assert start.text_input[0].value == asked["text"]
             continue
         now = shown(start)
         assert not asked or (now["model"], now["text"]) == (asked["model"], asked["text"])
@@ -154,13 +132,8 @@ def test_every_link_leads_to_what_is_on_screen_or_says_why_it_cannot_be_shown(mo
         for target, query in links(start):
             key = (target, *sorted("=".join(pair) for pair in query.items()))
             if target != slug:
-                agree(
-                    slug,
-                    now,
-                    target,
-                    query,
-                    opened.get(key) or opened.setdefault(key, visited(target, query)),
-                )
+                test = opened.get(key) or opened.setdefault(key, visited(target, query))
+                agree(slug, now, target, query, test)
 
 
 @pytest.mark.quick(4)
@@ -197,7 +170,7 @@ def arrived(slug: str, before: AppTest) -> dict[str, str]:
     test = AppTest.from_string(
         f"from viz.shell import state\nstate.begin({slug!r}, with_subject=False)", default_timeout=60
     )
-    for name in ("atlas.chosen", "atlas.shown", "atlas.page"):
+    for name in CARRIED:
         test.session_state[name] = before.session_state[name]
     test.run()
     return {name: value for name, value in linked(test).items() if name in selection.NAMES}

@@ -7,14 +7,13 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pytest
 from bytewise import byte_of, tiny_llama
-from packets import opened
+from shown_values import states
 from streamlit.testing.v1 import AppTest
+from workspace_pages import again, header, page, said, served_alone
 
 import core
-import core.serving.engine
 from core.analysis.predictions import top_predictions
 from core.decoding import Greedy, Sample, decode
-from core.serving.engine import Engine, Listing
 from viz.labels import percent
 from viz.workspace.look import go_on
 from viz.workspace.shared import reading_hints
@@ -23,25 +22,15 @@ MODEL, TEXT = "gpt-mini", "Once upon a time there was a little"
 
 
 def look(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.workspace.look import page\npage.page()", default_timeout=60)
-    for key, value in ({"model": MODEL, "text": TEXT} | link).items():
-        test.query_params[key] = value
-    test.run()
-    assert not test.exception
-    return test
+    return page("look", **{"model": MODEL, "text": TEXT} | link)
 
 
 def after(test: AppTest) -> list[list[str]]:
-    (head,) = [
-        head
-        for p in test.get("bidi_component")
-        if p.proto.bytes and "layout" in (head := opened(p.proto.bytes)[0])
-    ]
-    return head["after"]
+    return header(test, "layout")["after"]
 
 
-def offered(test: AppTest):
-    return next(group for group in test.pills if "Next token" in group.label)
+def offered(test: AppTest) -> list:
+    return [group for group in test.pills if "Next token" in group.label]
 
 
 def steps(strategy) -> list:
@@ -49,26 +38,20 @@ def steps(strategy) -> list:
 
 
 def test_the_next_tokens_stand_behind_the_text_with_their_probabilities():
-    written = steps(Greedy())
-    assert [word for word, _ in after(look())] == [step.token.strip() for step in written]
-    for (_, said), step in zip(after(look()), written, strict=True):
-        chance = np.exp(step.logprob)
-        assert said == percent(chance)
+    assert after(look()) == [[step.token.strip(), percent(np.exp(step.logprob))] for step in steps(Greedy())]
 
 
 def test_one_is_chosen_and_written_and_others_follow():
     test = look()
-    best = top_predictions(core.open_model(MODEL).run(TEXT), -1, go_on.OFFERED)
-    assert [option.split(" ")[0] for option in offered(test).options] == [word.strip() for word, _ in best]
+    best = [word for word, _ in top_predictions(core.open_model(MODEL).run(TEXT), -1, go_on.OFFERED)]
+    assert [option.split(" ")[0] for option in offered(test)[0].options] == [*map(str.strip, best)]
     before = after(test)
-    offered(test).select(core.open_model(MODEL).tokenizer.encode(best[1][0]).ids[0]).run()
-    assert not test.exception and test.text_input[0].value == TEXT + best[1][0]
-    assert after(test) and after(test) != before
+    offered(test)[0].select(core.open_model(MODEL).tokenizer.encode(best[1]).ids[0])
+    assert again(test).text_input[0].value == TEXT + best[1] and [] != after(test) != before
 
 
 def test_a_word_behind_the_text_is_written_with_those_before_it(monkeypatch):
-    test, written = look(), steps(Greedy())
-    test.session_state["look.words.False"] = {"write": {"at": [1], "id": "1"}}
+    written = steps(Greedy())
     monkeypatch.setattr("viz.workspace.look.go_on.touched_continuation", lambda key: 1)
     script = AppTest.from_string(
         "from viz.shell.selection import Selection\nfrom viz.workspace.look import go_on as c\nimport streamlit as st\n"
@@ -81,30 +64,22 @@ def test_a_word_behind_the_text_is_written_with_those_before_it(monkeypatch):
 
 
 def test_the_temperature_samples_and_goes_along_to_decode():
-    test = look(**{"look.temperature": "1.5", "look.seed": "3"})
+    test = look(look__temperature="1.5", look__seed="3")
     drawn = steps(Sample(1.5, seed=3))
-    assert (
-        [word for word, _ in after(test)]
-        == [step.token.strip() for step in drawn]
-        != [step.token.strip() for step in steps(Greedy())]
-    )
-    for (_, said), step in zip(after(test), drawn, strict=True):
-        assert said == percent(step.chosen_candidate.after)
+    assert after(test) == [[step.token.strip(), percent(step.chosen_candidate.after)] for step in drawn]
+    assert [step.id for step in drawn] != [step.id for step in steps(Greedy())]
     (link,) = [one.value for one in test.markdown if "in Decode" in one.value]
     query = dict(parse_qsl(link.partition("?")[2].rstrip(")")))
-    there = AppTest.from_string("from viz.workspace.decode import page\npage.page()", default_timeout=60)
-    for name, value in query.items():
-        there.query_params[name] = value
-    there.run()
-    assert not there.exception and there.text_input[0].value == TEXT and query["model"] == MODEL
-    told = "\n".join(str(one.value) for one in there.text)
-    assert f"gives “{drawn[-1].token.strip()}”" in told and "".join(step.token for step in drawn[:-1]) in told
+    there = page("decode", **query)
+    assert (there.text_input[0].value, query["model"]) == (TEXT, MODEL)
+    assert f"gives “{drawn[-1].token.strip()}”" in said(there)
+    assert "".join(step.token for step in drawn[:-1]) in said(there)
 
 
 @pytest.mark.parametrize("model", ["translator-en-es", "bert-mini"])
 def test_other_models_do_not_go_on(model):
     test = look(model=model, text="She has a car.")
-    assert after(test) == [] and not [group for group in test.pills if "Next token" in group.label]
+    assert after(test) == offered(test) == []
 
 
 @pytest.mark.parametrize(
@@ -117,22 +92,15 @@ def test_other_models_do_not_go_on(model):
     ],
 )
 def test_the_course_opens_at_the_chapter_of_what_is_on_screen_with_its_sentence(model, chapter):
-    (link,) = [
-        one.value
-        for one in look(model=model, text="She has a car.").markdown
-        if "Open the course" in one.value
-    ]
-    assert f"Open the course: {chapter}](" in link and "text=She+has+a+car." in link
+    test = look(model=model, text="She has a car.")
+    (link,) = [one.value for one in test.markdown if "Open the course" in one.value]
+    assert f": {chapter}](" in link and "text=She+has+a+car." in link
 
 
 @pytest.fixture
 def of_bytes(monkeypatch):
     """A model whose tokens are bytes, served alone."""
-    made = tiny_llama()
-    with Engine(
-        opener={made.name: made}.__getitem__, listing=lambda: (Listing(made.name, True, "", "llama"),)
-    ) as engine:
-        monkeypatch.setattr(core.serving.engine, "_default", engine)
+    with served_alone(monkeypatch, tiny_llama()) as made:
         yield made
 
 
@@ -146,25 +114,23 @@ def test_a_character_is_written_with_its_last_byte(of_bytes, at):
 
 @pytest.mark.slow
 def test_names_of_bytes_and_marks_are_not_offered_as_text(of_bytes):
-    test = look(model=of_bytes.name, text="an a")
-    group = offered(test)
+    (group,) = offered(look(model=of_bytes.name, text="an a"))
     assert not any("<0x" in option or "<pad>" in option for option in group.options)
 
 
 @pytest.mark.parametrize(
-    ("model", "text", "says"),
+    ("model", "text", "names"),
     [
-        ("gpt-mini", "Once <|endoftext|> upon", "<|endoftext|> is read as letters"),
-        ("bert-mini", "How old are you? [SEP] I am six.", "[SEP] is read as letters"),
-        ("bert-mini", "[CLS] How old? [SEP]", "[CLS], [SEP] are read as letters"),
-        ("bert-mini", "The [UNK] cat", "[UNK] is read as letters"),
-        ("translator-en-es", "The <end> of it", "<end> is read as letters"),
-        ("bert-mini", "The [MASK] cat", ""),
-        ("gpt-mini", "This is THE END", ""),
+        ("gpt-mini", "Once <|endoftext|> upon", ["<|endoftext|>"]),
+        ("bert-mini", "How old are you? [SEP] I am six.", ["[SEP]"]),
+        ("bert-mini", "[CLS] How old? [SEP]", ["[CLS]", "[SEP]"]),
+        ("bert-mini", "The [UNK] cat", ["[UNK]"]),
+        ("translator-en-es", "The <end> of it", ["<end>"]),
+        ("bert-mini", "The [MASK] cat", []),
+        ("gpt-mini", "This is THE END", []),
     ],
 )
-def test_a_typed_name_of_a_mark_is_said_to_be_read_as_letters(model, text, says):
-    names = reading_hints.special_names_read_as_text(core.open_model(model), text)
-    assert ", ".join(names) == says.partition(" is ")[0].partition(" are ")[0]
-    if model == "gpt-mini" and says:
-        assert any(says in element.value for element in look(model=model, text=text).text)
+def test_a_typed_name_of_a_mark_is_said_to_be_read_as_letters(model, text, names):
+    assert [*reading_hints.special_names_read_as_text(core.open_model(model), text)] == names
+    if model == "gpt-mini" and names:
+        assert states(said(look(model=model, text=text)), names[0], "as letters")

@@ -1,12 +1,13 @@
-"""The heads of Look: compared, named, told with their kind, and offered only where they have an occasion."""
+"""The heads of Look and Compare: named, told with their kind, and offered only where they have an occasion."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from packets import opened, unpacked
-from test_look_page import MODEL, TEXT, named, page, said
+from packets import opened
+from test_look_page import MODEL, TEXT
 from test_look_page import run as run  # the fixture
+from workspace_pages import header, matrices, page, said, sent
 
 import core
 from core.analysis.heads.evidence import TESTS
@@ -23,19 +24,16 @@ from viz.workspace.shared import head_ref, head_survey
 @pytest.mark.slow
 def test_compare_opens_with_two_different_heads_and_their_difference(run):
     test = page("compare", model=MODEL, text=TEXT)
-    drawn = named(test, "scale", "axis")
-    assert [opened(packet)[0]["scale"] for packet in drawn] == ["pattern", "pattern", "difference"]
-    left, right, difference = (unpacked(packet) for packet in drawn)
+    scales = [opened(packet)[0]["scale"] for packet in sent(test, "scale", "axis")]
+    assert scales == ["pattern", "pattern", "difference"]
+    left, right, difference = matrices(test, "scale", "axis")
     assert not np.allclose(left, right)
     np.testing.assert_allclose(difference, left - right, atol=1e-5)
-    assert "differ most" in said(test)
 
 
 def test_compare_of_a_head_with_itself_says_so():
-    test = page(
-        "compare", model=MODEL, text=TEXT, **{"compare.panes": f"{MODEL}~cross~1.3|{MODEL}~cross~1.3"}
-    )
-    assert "beside itself" in said(test)
+    own = f"{MODEL}~cross~1.3"
+    assert "beside itself" in said(page("compare", model=MODEL, text=TEXT, compare__panes=f"{own}|{own}"))
 
 
 def test_every_head_in_figures(run):
@@ -43,12 +41,12 @@ def test_every_head_in_figures(run):
     table = folds.figures(head_survey.survey(MODEL)["self"], attention.weights).set_index("head")
     assert len(table) == 24
     layer, head = head_survey.survey(MODEL)["self"].best_head_by_habit()["previous"]
-    name, row = f"L{layer}.H{head}", attention.weights[layer, head]
-    assert table.loc[name, "habit"] == "previous word" and table.loc[name, "on previous word, battery"] > 0.35
+    line, row = table.loc[f"L{layer}.H{head}"], attention.weights[layer, head]
+    assert line["habit"] == "previous word" and line["on previous word, battery"] > 0.35
     bits = -(row * np.log2(np.where(row > 0, row, 1))).sum(-1).mean()
-    assert table.loc[name, "entropy here, bits"] == pytest.approx(bits, abs=0.006)
     far = sum(row[i, j] * abs(i - j) for i in range(6) for j in range(6)) / 6
-    assert table.loc[name, "mean distance here, words"] == pytest.approx(far, abs=0.006)
+    assert line["entropy here, bits"] == pytest.approx(bits, abs=0.006)
+    assert line["mean distance here, words"] == pytest.approx(far, abs=0.006)
 
 
 def test_names_of_heads_are_those_that_ship_and_measured_where_none_do(monkeypatch):
@@ -56,10 +54,8 @@ def test_names_of_heads_are_those_that_ship_and_measured_where_none_do(monkeypat
     assert held is not None
     shipped = head_survey.survey(MODEL)
     for kind, measured in held.trained.items():
-        assert (
-            shipped[kind].scores.keys() == measured.scores.keys()
-            and shipped[kind].best_head_by_habit() == measured.best_head_by_habit()
-        )
+        assert shipped[kind].scores.keys() == measured.scores.keys()
+        assert shipped[kind].best_head_by_habit() == measured.best_head_by_habit()
     monkeypatch.setattr(head_survey, "FILE", "none.json")
     here = head_survey.survey(MODEL)
     assert here["self"].n == 16 < shipped["self"].n and not here["self"].controls
@@ -69,30 +65,22 @@ def test_names_of_heads_are_those_that_ship_and_measured_where_none_do(monkeypat
 
 def test_a_head_is_told_with_its_kind_where_kinds_stand_side_by_side():
     test = page("look", view="heads")
-    labels = [option.content for group in test.get("button_group") for option in group.proto.options]
-    assert any("enc.L" in label for label in labels) and any("cross.L" in label for label in labels)
+    labels = [option.content for group in test.button_group for option in group.proto.options]
+    assert all(any(name in label for label in labels) for name in ("enc.L", "cross.L"))
     assert not any("small[L" in label for label in labels)
-    (grid,) = named(test, "kinds", "size")
-    assert opened(grid)[0]["before"] == "cross."
-    alone = page("look", model="gpt-mini", view="heads")
-    assert opened(named(alone, "kinds", "size")[0])[0]["before"] == ""
+    assert header(test, "kinds", "size")["before"] == "cross."
+    assert header(page("look", model="gpt-mini", view="heads"), "kinds", "size")["before"] == ""
 
 
-def test_what_a_head_is_stands_behind_a_question_mark_beside_the_heads():
-    for link in ({}, {"view": "full"}):
-        told = next(
-            element.help
-            for element in page("look", **link).markdown
-            if element.value == ":gray[:small[Heads]]"
-        )
-        assert told.startswith(term("head").sentence) and "L3.H5" in told
-        named = head_survey.clearest_heads(head_survey.survey(MODEL), core.open_model(MODEL).run(TEXT))
-        assert all(
-            f"**{word}**: {TESTS[habit]}" in told
-            for word in list(named.values())[:4]
-            for habit in TESTS
-            if HABIT_NAMES[habit] == word
-        )
+@pytest.mark.parametrize("link", [{}, {"view": "full"}], ids=str)
+def test_what_a_head_is_stands_behind_a_question_mark_beside_the_heads(link):
+    test = page("look", **link)
+    (told,) = (each.help for each in test.markdown if each.value == ":gray[:small[Heads]]")
+    assert told.startswith(term("head").sentence) and "L3.H5" in told
+    named = head_survey.clearest_heads(head_survey.survey(MODEL), core.open_model(MODEL).run(TEXT))
+    habits = {HABIT_NAMES[habit]: sentence for habit, sentence in TESTS.items()}
+    for word in list(named.values())[:4]:
+        assert word not in habits or f"**{word}**: {habits[word]}" in told
 
 
 QUOTE, PLAIN = '"Come with me," said the fox.', "The animal didn't cross the street."
@@ -106,21 +94,13 @@ def test_a_head_of_quotes_is_offered_only_where_something_is_quoted():
         for text in (QUOTE, PLAIN)
     )
     assert place in with_ and place not in without and without
-    offered = next(
-        group
-        for group in page("decode", model="gpt-mini", text=PLAIN).button_group
-        if group.key == "decode.heads"
-    )
-    assert not any("opening quote" in option.content for option in offered.proto.options)
+    pills = page("decode", model="gpt-mini", text=PLAIN).button_group(key="decode.heads")
+    assert not any("opening quote" in option.content for option in pills.proto.options)
 
 
 def test_compare_opens_with_heads_whose_habits_have_an_occasion():
+    survey = head_survey.survey("gpt-mini")["causal"]
     for text in (PLAIN, QUOTE):
         for view in data.opening(Selection("gpt-mini", text)):
-            assert can_show(head_survey.survey("gpt-mini")["causal"].habit(view.layer, view.head), text)
-    first = data.opening(Selection("gpt-mini", QUOTE))[0]
-    assert (
-        head_survey.survey("gpt-mini")["causal"].best_head_by_habit(PLAIN)
-        != head_survey.survey("gpt-mini")["causal"].best_head_by_habit(QUOTE)
-        and first
-    )
+            assert can_show(survey.habit(view.layer, view.head), text)
+    assert survey.best_head_by_habit(PLAIN) != survey.best_head_by_habit(QUOTE)

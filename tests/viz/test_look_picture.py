@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import tiny_models
-from packets import opened, packets_of
-from test_links import said, visited
+from workspace_pages import header, page, said, sent
 
 import core.serving.engine
 import viz
@@ -16,13 +14,14 @@ from core.checkpoints import store
 from core.data import doodles
 from core.data.patches import patch_tokenizer
 from core.errors import InputError
+from core.model import Model
 from core.models import families
 
 FISH = doodles.as_text(doodles.example("fish"))
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
     """A Vision Transformer of 4 by 4 patches, every weight drawn anew, beside a translator."""
     folder = tmp_path_factory.mktemp("models")
     with (
@@ -44,33 +43,27 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield engine.open("tiny-vit")
 
 
-def headers(page: Any) -> list[dict[str, Any]]:
-    return [opened(data)[0] for data in packets_of(page)]
-
-
-def test_look_draws_the_head_on_the_doodle_and_says_what_it_is_taken_for(model: Any) -> None:
-    page = visited("look", {"model": "tiny-vit", "text": FISH})
-    assert "went wrong" not in said(page)
-    canvas, picture = headers(page)[:2]
+def test_look_draws_the_head_on_the_doodle_and_says_what_it_is_taken_for(model: Model) -> None:
+    test = page("look", model="tiny-vit", text=FISH)
+    canvas, picture = header(test, "doodle"), header(test, "cells")
     assert canvas["doodle"] == FISH and canvas["samples"] == list(doodles.NAMES)
     assert picture["cells"] == [4, 4] and picture["keys"][:2] == ["class token", "row 1, column 1"]
-    assert "classifies the picture" in said(page)
-    assert any("picture" in str(pills.options) for pills in page.button_group)
+    assert "classifies the picture" in said(test)
+    assert any("picture" in str(pills.options) for pills in test.button_group)
 
 
 @pytest.mark.parametrize("view", ["heads", "full"])
-def test_all_heads_and_the_full_view_follow(model: Any, view: str) -> None:
-    page = visited("look", {"model": "tiny-vit", "text": FISH, "view": view})
-    assert "went wrong" not in said(page)
-    assert any("stack" in header and "cells" in header for header in headers(page))
+def test_all_heads_and_the_full_view_follow(model: Model, view: str) -> None:
+    assert sent(page("look", model="tiny-vit", text=FISH, view=view), "stack", "cells")
 
 
-def test_a_sentence_in_the_link_is_no_doodle_and_is_told(model: Any) -> None:
-    page = visited("look", {"model": "tiny-vit", "text": "The cat sat."})
-    assert "28 by 28" in said(page) and headers(page)[0]["doodle"] == doodles.as_text(doodles.example("cat"))
+def test_a_sentence_in_the_link_is_no_doodle_and_is_told(model: Model) -> None:
+    test = page("look", model="tiny-vit", text="The cat sat.")
+    assert "28 by 28" in said(test)
+    assert header(test, "doodle")["doodle"] == doodles.as_text(doodles.example("cat"))
 
 
-def test_a_notebook_draws_a_run_on_its_picture(model: Any) -> None:
+def test_a_notebook_draws_a_run_on_its_picture(model: Model) -> None:
     picture = viz.picture_view(model.run(FISH), layer=1, head=2)
     assert repr(picture) == "<Picture: tiny-vit, self attention, L1.H2>"
     assert "viz.picture_view(run, layer=1, head=2, kind='self')" in picture.packet.header["python"]

@@ -271,6 +271,18 @@ def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
     )
 
 
+def test_what_if_opens_with_a_change_that_is_seen():
+    """The head it opens with is an early one: the heads above it move, and the probability of the best token falls."""
+    change = what_if.compute(what_if.Params())
+    layer = change.place.layer
+    moved = views.measure_changes(change).heads[change.place.kind]
+    assert layer <= change.before.model.config.n_layers // 3
+    assert (moved[layer + 1 :] > 0).all() and moved.max() > 0.01, moved
+    row = change.before.side.n_real - 1
+    before, after = (softmax(run.logits[row]) for run in (change.before, change.after))
+    assert after[before.argmax()] < 0.8 * before.max()
+
+
 def test_every_ready_made_pair_has_its_condition():
     assert set(PROMISES) == {pair.name for pair in presets.TELLING}
 

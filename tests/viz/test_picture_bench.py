@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from packets import opened, packets_of, unpacked
+from packets import opened
 from shown_values import states
-from test_links import linked, refused, said, visited
+from test_links import refused
+from workspace_pages import linked, matrices, matrix, said, sent
+from workspace_pages import page as visited
 
 import core
 from core.analysis.attention.aggregate import rollout
@@ -50,21 +52,14 @@ def asked(model: Model) -> OutputTarget:
 
 
 def page(slug: str, **link: str) -> Any:
-    given = {name.replace("__", "."): value for name, value in link.items()}
-    test = visited(slug, {"model": NAME, "text": FISH} | given)
-    assert "went wrong" not in said(test)
-    return test
+    return visited(slug, **{"model": NAME, "text": FISH} | link)
 
 
 def pictures(test: Any) -> dict[str, tuple[dict[str, Any], np.ndarray]]:
     """Header and numbers of every picture of patches, by its title."""
-    packets = packets_of(test)
-    found = [(opened(data)[0], data) for data in packets]
-    return {
-        head["title"]: (head, unpacked(data, page=packets))
-        for head, data in found
-        if "cells" in head and "asks" in head
-    }
+    heads = [opened(packet)[0] for packet in sent(test, "cells", "asks")]
+    numbers = matrices(test, "cells", "asks")
+    return {head["title"]: (head, values) for head, values in zip(heads, numbers, strict=True)}
 
 
 @pytest.mark.parametrize("slug", ["what_if", "importance"])
@@ -79,25 +74,24 @@ def test_a_model_that_says_nothing_is_told_and_its_drawing_is_kept(slug: str) ->
 
 def test_what_each_head_does_for_a_class_is_what_plain_runs_say(model: Model, asked: OutputTarget) -> None:
     test = page("importance")
-    heat = next(data for data in packets_of(test) if opened(data)[0].get("axis") == ["layer", "head"])
+    found = matrix(test, "axis")
     effects = ablation_sweep.ablation_effects(model, ModelInput(FISH), asked, "self")
-    np.testing.assert_allclose(unpacked(heat), effects, atol=1e-5)
+    np.testing.assert_allclose(found, effects, atol=1e-5)
     other = page("importance", importance__word="2", importance__other="4")
-    heat = next(data for data in packets_of(other) if opened(data)[0].get("axis") == ["layer", "head"])
     wanted = ablation_sweep.ablation_effects(model, ModelInput(FISH), OutputTarget(0, 2, 4), "self")
-    np.testing.assert_allclose(unpacked(heat), wanted, atol=1e-4)
+    np.testing.assert_allclose(matrix(other, "axis"), wanted, atol=1e-4)
     assert states(said(other), "“cat”", "“eye”")
 
 
 @pytest.mark.slow
 def test_over_many_drawings_it_is_the_rise_of_the_loss_of_their_classes(model: Model) -> None:
     test = page("importance", importance__by="many")
-    heat = next(data for data in packets_of(test) if opened(data)[0].get("axis") == ["layer", "head"])
+    found = matrix(test, "axis")
     read = ablation_sweep.default_samples(model, 24)
     assert {sample.truth for sample in read} == set(doodles.NAMES) and len(read) == 24
     without = ZeroHead("encoder.layer.1.self_attn.heads", 2)
     rise = mean_loss(model, read, (without,)) - mean_loss(model, read)
-    assert unpacked(heat)[1, 2] == pytest.approx(rise, abs=1e-4)
+    assert found[1, 2] == pytest.approx(rise, abs=1e-4)
     chances = [softmax(model.run(row.text, keep=()).classes) for row in read]
     truth = [model.config.classes.index(row.truth) for row in read]
     plain = -np.log([p[i] for p, i in zip(chances, truth, strict=True)]).mean()

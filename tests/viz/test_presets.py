@@ -4,39 +4,22 @@ from __future__ import annotations
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from tiny_models import served
+from tiny_models import serving
+from workspace_pages import again, click, said
+from workspace_pages import page as visited
 
 from core.data.texts import texts
 from viz.labels import literal
 from viz.workspace.shared import head_ref, presets
 
-KEY = "presets:"
 MODELS = ("bahdanau", "tiny-bert", "tiny-gpt", "copy-lstm-attention", "prompt-tiny")
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory):
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        served(patch, tmp_path_factory.mktemp("models"), *MODELS) as engine,
-    ):
-        yield engine
+engine = serving(*MODELS)
 
 
 def page(name: str = "look", *, open: bool = True, **link: str) -> AppTest:
-    test = AppTest.from_string(
-        f"from viz.shell import pages\npage = pages.find({name!r})\npage.page()", default_timeout=120
-    )
-    for key, value in link.items():
-        test.query_params[key] = value
-    test.session_state[KEY] = open
-    return ran(test)
-
-
-def ran(step) -> AppTest:
-    test = step.run()
-    assert not test.exception and "Something went wrong" not in said(test)
-    return test
+    return visited(name, {f"presets:{name}": open}, **link)
 
 
 def listed(test: AppTest) -> list[str]:
@@ -47,18 +30,9 @@ def choose(test: AppTest, text: str) -> AppTest:
     for radio in test.radio:
         for place, option in enumerate(radio.options):
             if option.startswith(literal(text)):
-                return ran(radio.set_value(place))
+                radio.set_value(place)
+                return again(test)
     raise AssertionError(f"{text} is not listed: {listed(test)}")
-
-
-def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.text, test.markdown) for element in kind).replace(
-        "\\", ""
-    )
-
-
-def button(test: AppTest, label: str):
-    return next(each for each in test.button if label in each.label.replace("\\", ""))
 
 
 def linked(test: AppTest) -> dict[str, str]:
@@ -77,7 +51,7 @@ def rows(*kinds: str) -> list:
 def test_the_list_is_for_the_task_a_few_first_and_all_behind_more(engine, model, kinds):
     test = page(model=model)
     assert 4 <= len(listed(test)) <= 6
-    assert len(listed(ran(button(test, " more").click()))) == len(rows(*kinds))
+    assert len(listed(click(test, " more"))) == len(rows(*kinds))
     assert not page(model=model, open=False).radio, "a closed list is not made"
 
 
@@ -91,9 +65,9 @@ def test_a_choice_fills_the_box_closes_the_list_and_says_what_there_is_to_see(en
 def test_a_given_translation_is_one_touch_away_and_named_as_given(engine):
     row = rows("translate")[0]
     test = choose(page(model="bahdanau"), row.text)
-    test = ran(button(test, row.second).click())
+    test = click(test, row.second)
     assert linked(test) == {"text": row.text, "target": row.second}
-    test = ran(button(test, "was given").click())
+    test = click(test, "was given")
     assert linked(test) == {"text": row.text}
 
 
@@ -102,8 +76,8 @@ def test_a_pair_fills_both_boxes_and_a_blank_empties_the_second(engine):
     test = choose(page(model="tiny-bert"), pair.text)
     assert linked(test) == {"text": pair.text, "pair": pair.second}
     assert [box.value for box in test.text_input] == [pair.text, pair.second]
-    test.session_state[KEY] = True
-    test = choose(ran(test), blank.text)
+    test.session_state["presets:look"] = True
+    test = choose(again(test), blank.text)
     assert linked(test) == {"text": blank.text} and len(test.text_input) == 1
 
 
@@ -111,26 +85,28 @@ def test_what_was_typed_comes_back(engine):
     mine = "<b>mine</b> *and* mine alone"
     test = choose(page(model="bahdanau", text=mine, target="mía"), rows("translate")[1].text)
     assert linked(test) == {"text": rows("translate")[1].text}
-    test.session_state[KEY] = True
-    test = ran(button(ran(test), "Back to “<b>mine").click())
+    test.session_state["presets:look"] = True
+    test = click(again(test), "Back to “<b>mine")
     assert linked(test) == {"text": mine, "target": "mía"}
-    test = ran(button(test, "Your own").click())
+    test = click(test, "Your own")
     assert test.text_input[0].value == ""
-    test = ran(button(test, "Your own").click())
+    test = click(test, "Your own")
     assert linked(test) == {"text": mine, "target": "mía"}
 
 
 def test_a_translation_goes_with_its_sentence(engine):
     test = page(model="bahdanau", open=False, text="I am a student.", target="Soy estudiante.")
-    assert linked(ran(test.text_input[0].set_value("I am tired."))) == {"text": "I am tired."}
+    test.text_input[0].set_value("I am tired.")
+    assert linked(again(test)) == {"text": "I am tired."}
 
 
 def test_another_task_keeps_what_was_typed_and_drops_what_was_made_for_the_task(engine):
     for text, kept in (("Money is in the [MASK].", False), ("My own [MASK].", True)):
         test = page(model="tiny-bert", open=False, text=text)
-        chips = next(group for group in test.button_group if group.key == "tasks:")
+        chips = test.button_group(key="tasks:look")
         assert list(chips.options) == ["Translate", "Continue", "Fill a blank", "Toy tasks"]
-        assert (linked(ran(chips.set_value("Translate"))).get("text") == text) == kept
+        chips.set_value("Translate")
+        assert (linked(again(test)).get("text") == text) == kept
 
 
 def test_decode_lists_them_too(engine):
@@ -144,12 +120,9 @@ def test_every_ready_made_sentence_can_be_read(engine):
     for model in MODELS:
         opened = engine.open(model)
         for row in presets.fitting(opened):
-            second = {
-                "pair": {"pair": row.second},
-                "translate": {"target": row.second},
-                "copy": {"target": row.second},
-            }.get(row.kind, {})
-            assert "<unk>" not in opened.run(row.text, **second, keep=[]).tokens
+            second = {"pair": "pair", "translate": "target", "copy": "target"}.get(row.kind)
+            given = {second: row.second} if second else {}
+            assert "<unk>" not in opened.run(row.text, **given, keep=[]).tokens
             assert len(row.note) <= 160, "kept short: it stands in a list"
 
 
@@ -165,7 +138,8 @@ def test_a_model_of_a_toy_task_opens_with_a_text_of_its_own(engine, name, model,
     assert linked(test) == {"text": rows(kind)[2].text}
     chips = next(group for group in test.button_group if group.key.startswith("tasks:"))
     assert chips.value == "Toy tasks"
-    assert linked(ran(chips.set_value("Continue"))) == {}, "what was made for the task goes"
+    chips.set_value("Continue")
+    assert linked(again(test)) == {}, "what was made for the task goes"
 
 
 def test_look_shows_a_copier_letter_by_letter(engine):

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from deep import deep
 from small_lesson import MARKUP, PLAN, visit
+from streamlit.testing.v1 import AppTest
+from workspace_pages import page as draw
 
 from core.errors import InputError
 from viz.export import __main__ as command
@@ -50,8 +52,6 @@ def test_each_stop_has_its_phases_and_the_reason_of_this_run(recording: record.R
 
 def test_a_question_of_a_page_is_recorded_with_its_right_answer_and_its_reason() -> None:
     """The listener hears a page's own questions: a choice with what is level, a number in percent, a touch."""
-    from streamlit.testing.v1 import AppTest
-
     heard: list[PageQuestion] = []
     script = """
 from viz.widgets import quiz
@@ -226,8 +226,6 @@ def test_every_chapter_is_a_lesson_with_a_stop_for_each_step(chapter: record.Cha
 def test_publish_on_the_page_lessons_saves_what_the_command_writes(
     recording: record.Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from streamlit.testing.v1 import AppTest
-
     asked: list[bool] = []
 
     def recorded(lesson: Plan, *, notes: bool, report: Any) -> record.Recording:
@@ -236,9 +234,7 @@ def test_publish_on_the_page_lessons_saves_what_the_command_writes(
         return recording
 
     monkeypatch.setattr(record, "record", recorded)
-    page = AppTest.from_string(
-        "from viz.workspace.lessons import page\npage.page()", default_timeout=60
-    ).run()
+    page = draw("lessons")
     assert not page.get("download_button"), "nothing is recorded before it is asked for"
     page.button(key="lessons.record.ready-0").click().run()
     assert asked == [False] and not page.exception
@@ -253,18 +249,13 @@ def publish(
     monkeypatch: pytest.MonkeyPatch, models: list[str], view: str, language: str = "en"
 ) -> zipfile.ZipFile:
     """Publish one stop of `view` with these models on the page Lessons, read in a language; return the folder that it saves."""
-    from streamlit.testing.v1 import AppTest
-
     one = Plan("One", (Stop(view, "Stop"),))
     saved: list[bytes] = []
     archive = site.archive
     drawn = record.record
     monkeypatch.setattr(record, "record", lambda _, **options: drawn(one, visit=visit, **options))
     monkeypatch.setattr(site, "archive", lambda *given: saved.append(archive(*given)) or saved[-1])
-    script = "from viz.shell import language\nlanguage.begin()\nfrom viz.workspace.lessons import page\npage.page()"
-    page = AppTest.from_string(script, default_timeout=600)
-    page.query_params["lang"] = language
-    page.run()
+    page = draw("lessons", lang=language)
     choice = page.button_group(key="lessons.publish.models.ready-0")
     assert choice.value == []
     choice.set_value(models).run()

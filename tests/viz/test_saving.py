@@ -6,8 +6,6 @@ import base64
 import csv
 import io
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,7 @@ import pytest
 from packets import opened as read
 from streamlit.testing.v1 import AppTest
 from typed_texts import unfold
+from workspace_pages import page
 
 import core
 import viz
@@ -28,7 +27,6 @@ from viz.instruments.kit.payload import Packet
 from viz.instruments.words.words import words_packet
 from viz.widgets import export
 
-ROOT = Path(__file__).parents[2]
 WORDS = [f"w{i}" for i in range(60)]
 WEIGHTS = np.random.default_rng(0).dirichlet(np.full(60, 0.3), size=(2, 3, 60)).astype(np.float32)
 MAY = np.tri(60, dtype=bool)
@@ -94,32 +92,8 @@ def test_a_picture_says_whose_numbers_it_shows(run: core.Run, name: str) -> None
     )
     assert header.get("at") == {"grid": None, "head_view": [1], "source": [1], "mean": [1]}.get(name, [1, 5])
     assert told.get("joined") == ("mean" if name == "mean" else None)
-
-
-@pytest.mark.slow
-def test_the_scripts_run_as_files_and_write_their_pictures(run: core.Run, tmp_path: Path) -> None:
-    for name, make in PICTURES.items():
-        (tmp_path / f"{name}.py").write_text(
-            make(run)
-            .packet.header["python"]
-            .replace(f"{'heatmap' if name == 'mean' else name}.html", f"{name}.html"),
-            "utf-8",
-        )
-    every = "import runpy\n" + "\n".join(f"runpy.run_path('{name}.py')" for name in PICTURES)
-    done = subprocess.run(
-        [sys.executable, "-c", every],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stderr
-    for name in PICTURES:
-        page = (tmp_path / f"{name}.html").read_text("utf-8")
-        assert page.startswith("<!doctype html>") and "%%PACKET%%" not in page.split("PAGE")[0], name
-    code = PICTURES["heatmap"](run).packet.header["python"].splitlines()
-    assert code[-2:] == ["picture.save('heatmap.html')", "picture"], "a notebook shows what stands last"
+    if name == "heatmap":  # a notebook shows what stands last
+        assert header["python"].splitlines()[-2:] == ["picture.save('heatmap.html')", "picture"]
 
 
 SCRIPTS = {
@@ -147,31 +121,17 @@ def test_the_scripts_of_exhibits_run_as_files_and_write_their_pictures(
     for slug, (name, steps) in SCRIPTS.items():
         before = len(found)
         for at in steps:
-            page = f"from viz.shell import pages\nfrom viz.shell import state\nfound = next(e for e in pages.discover() if e.slug == {slug!r})\nwith state.visit({slug!r}):\n    found.page()"
-            test = AppTest.from_string(page, default_timeout=120)
-            test.query_params[f"{name}.step"] = str(at)
-            assert not test.run().exception
+            page(slug, **{f"{name}.step": str(at)})
         assert len(found) > before, slug
-    for number, packet in enumerate(found.values()):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        (folder / "script.py").write_text(packet.header["python"], "utf-8")
-    every = "import os, runpy\n" + "\n".join(
-        f"os.chdir({str(tmp_path / str(n))!r})\nrunpy.run_path('script.py')" for n in range(len(found))
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", every],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stderr
-    for number, (key, packet) in enumerate(found.items()):
-        (page,) = (tmp_path / str(number)).glob("*.html")
-        drawn = read(base64.b64decode(re.search(r'id="packet">([^<]+)<', page.read_text("utf-8"))[1]))[0]  # type: ignore[index]
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    for key, packet in found.items():
+        exec(packet.header["python"], {})
+        (saved,) = tmp_path.glob("*.html")
+        data = re.search(r'id="packet">([^<]+)<', saved.read_text("utf-8"))
+        drawn = read(base64.b64decode(data[1]))[0]  # type: ignore[index]
         assert drawn["origin"] == packet.header["origin"] and drawn.get("at") == packet.header.get("at"), key
+        saved.unlink()
 
 
 def test_a_table_to_take_along_is_all_numbers_and_an_archive_has_the_words() -> None:
@@ -225,11 +185,8 @@ def test_every_instrument_of_a_page_is_told_what_it_shows(slug: str, monkeypatch
         told[key] = packet.header["origin"]
 
     monkeypatch.setattr(Instrument, "show", show)
-    page = f"from viz.shell import pages\nfrom viz.shell import state\nfound = next(e for e in pages.discover() if e.slug == {slug!r})\nwith state.visit({slug!r}):\n    found.page()"
-    test = AppTest.from_string(page, default_timeout=120)
-    if slug == "many_texts":  # it opens with points and a table
-        test.query_params["many_texts.by"] = "heads"
-    assert not test.run().exception and told
+    page(slug, **{"many_texts.by": "heads"} if slug == "many_texts" else {})  # it opens with points
+    assert told
     for key, said in told.items():
         assert said["page"] and (slug in TOYS or (said["model"] and said["text"])), key
 
@@ -239,12 +196,9 @@ def test_every_chart_of_a_model_card_is_told_whose_it_is_and_what_was_measured(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unfold(monkeypatch)
-    test = AppTest.from_string(
-        "from viz.workspace.models import page as models\nmodels.page()", default_timeout=120
-    )
-    test.query_params["models.which"] = name
-    charts = [chart.proto.alt.split("\n") for chart in test.run().get("vega_lite_chart")]
-    assert not test.exception and charts and {whose for _, whose, *_ in charts} == {name}
+    test = page("models", models__which=name)
+    charts = [chart.proto.alt.split("\n") for chart in test.get("vega_lite_chart")]
+    assert charts and {whose for _, whose, *_ in charts} == {name}
     assert all(": " in said and len(said.split(": ")[0]) > 10 for said, *_ in charts), charts
 
 

@@ -11,16 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from model_shapes import write
-from test_links import said
-from test_pages_by_shape import visited
-from tiny_models import _unmeasured
+from model_shapes import served_shapes, write
+from workspace_pages import page, said
 
 import core
-import core.serving.engine
 from core.analysis.similarity import text_similarities, token_pairs
-from core.checkpoints import manifest
-from core.serving.engine import Engine
 from viz.workspace.shared import tasks
 
 TEXTS = ["A man is eating food.", "A man eats something.", "The girl has a white car.", "Once upon a time"]
@@ -135,21 +130,15 @@ def test_all_minilm_gives_the_numbers_of_its_library() -> None:
 def test_look_shows_how_alike_two_sentences_and_several_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(tmp_path, "embedder")
-    monkeypatch.setattr(manifest, "shipped_folder", lambda: tmp_path / "none")
-    monkeypatch.setattr("core.checkpoints.find.PACKAGES", ())
-    monkeypatch.setenv("ATLAS_MODELS", str(tmp_path))
-    with Engine() as engine:
-        monkeypatch.setattr(core.serving.engine, "_default", engine)
-        monkeypatch.setattr(
-            "viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name))
-        )
+    with served_shapes(monkeypatch, tmp_path, "embedder") as engine:
         model = engine.open("embedder")
         assert tasks.task_of("embedder", model.spec) is tasks.SIMILARITY
         values = text_similarities(model, [tasks.SIMILARITY.text, "A man eats something."])
-        two = visited("look", {"model": "embedder"})
+        two = page("look", model="embedder")
         assert f"**{values[0, 1]:.2f}**".replace("-", "−") in said(two)
-        shares = said(visited("look", {"model": "embedder", "alike.by": "Part of the sentences' cosine"}))
+        shares = said(page("look", model="embedder", alike__by="Part of the sentences' cosine"))
         assert "add up" in shares
-        many = said(visited("look", {"model": "embedder", "alike": "|".join(["<b>*x*</b>", *TEXTS])}))
-        assert "Most alike" in many and "<b>" not in many.replace("\\<", "")
+        many = page("look", model="embedder", alike="|".join(["<b>*x*</b>", *TEXTS]))
+        assert "Most alike" in said(many)
+        marked = "".join(str(one.value) for kind in (many.text, many.markdown) for one in kind)
+        assert "<b>" not in marked.replace("\\<", "")

@@ -20,9 +20,10 @@ import pytest
 import torch
 from sacrebleu.metrics import BLEU
 from streamlit.testing.v1 import AppTest
-from test_words import drawn, said
 from tokenizers import models
 from torch import nn
+from workspace_pages import page as draw
+from workspace_pages import said
 
 from core.errors import InputError
 from viz.course.equations.form import Node, read
@@ -438,9 +439,7 @@ def test_the_page_draws_what_the_link_names_and_keeps_the_solutions_behind_their
         "homework.each": "2",
     }
     page = opened(query)
-    assert not page.exception and framed(page) == printed.without_button(
-        printed.exercises(sheet(["softmax", "mask"], 12, 2), 12)
-    )
+    assert framed(page) == printed.without_button(printed.exercises(sheet(["softmax", "mask"], 12, 2), 12))
     assert "onclick" not in (framed(page) or ""), "no script runs in the frame"
     page.button("homework.solve").click().run()
     assert framed(page) == printed.without_button(printed.solutions(sheet(["softmax", "mask"], 12, 2), 12))
@@ -461,13 +460,12 @@ def test_a_link_with_a_kind_that_there_is_not_says_so_and_draws_the_others() -> 
 
 
 def test_an_exhibit_leads_to_the_sheets_with_its_numbers() -> None:
-    page = drawn("scaling", {"fold:scaling.sheet": True})
-    assert KINDS["scaled"].title in said(page)
-    assert "homework.kinds=scaled" in said(page)
+    told = said(draw("scaling", {"fold:scaling.sheet": True}))
+    assert KINDS["scaled"].title in told and "homework.kinds=scaled" in told
 
 
 def opened(query: dict[str, str]) -> AppTest:
-    return drawn("homework", None, **query)
+    return draw("homework", **query)
 
 
 def framed(page: AppTest) -> str | None:

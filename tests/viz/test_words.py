@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from exhibit_visits import answered
 from shown_values import states
 from streamlit.testing.v1 import AppTest
-from test_every_exhibit import answered
+from workspace_pages import page, said
 
 from core import glossary
 from viz.course import errata
@@ -23,22 +24,6 @@ from viz.sources import SOURCES
 ROOT = Path(__file__).resolve().parents[2]
 
 SCRIPT = (ROOT / "viz" / "course" / "kit" / "equation_view.js").read_text("utf-8")
-
-PAGE = "from viz.shell import pages\npages.find({slug!r}).page()"
-
-
-def drawn(slug: str, state: dict[str, object] | None = None, **query: str) -> AppTest:
-    test = AppTest.from_string(PAGE.format(slug=slug), default_timeout=120)
-    for name, value in query.items():
-        test.query_params[name] = value
-    for name, value in (state or {}).items():
-        test.session_state[name] = value
-    return test.run()
-
-
-def said(test: AppTest) -> str:
-    kinds = (test.title, test.header, test.markdown, test.text, test.caption)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
 @pytest.mark.parametrize("equation", EQUATIONS.values(), ids=lambda equation: equation.key)
@@ -85,45 +70,26 @@ def test_the_convention_of_the_link_reaches_every_equation_and_nonsense_is_told(
     assert not re.search("inner" + "HTML", SCRIPT)
 
 
+NAMES = (
+    *("n-gram", "word2vec", "Markov", "random field", "Recurrent", "Florence", "PaLM", "Pathways", "MAE"),
+    *("Megatron", "Turing-NLG", "Dropout", "discrepancy", "ResNet", "Batch norm", "Area attention"),
+    *("Hugging Face", "Survey of vision"),
+)
+
+
 def test_the_names_page_explains_the_letters_that_collide_and_the_names_that_are_only_named() -> None:
-    test = drawn("names", {"fold:names.letters": True, "fold:names.named": True})
-    page = said(test)
-    assert not test.exception
+    told = said(page("names", {"fold:names.letters": True, "fold:names.named": True}))
     assert [letter.letter for letter in glossary.LETTERS] == list("phnkSMVH")
-    assert all(
-        meaning in page and who in page for letter in glossary.LETTERS for meaning, who in letter.meanings
-    )
-    for name in (
-        "n-gram",
-        "word2vec",
-        "Markov",
-        "random field",
-        "Recurrent",
-        "Florence",
-        "PaLM",
-        "Pathways",
-        "MAE",
-        "Megatron",
-        "Turing-NLG",
-        "Dropout",
-        "discrepancy",
-        "ResNet",
-        "Batch norm",
-        "Area attention",
-        "Hugging Face",
-        "Survey of vision",
-    ):
-        assert name in page, name
-    assert all(one.sentence in page and one.paper in page for one in mentioned.NAMED)
+    meanings = [words for letter in glossary.LETTERS for meaning in letter.meanings for words in meaning]
+    named = [words for one in mentioned.NAMED for words in (one.sentence, one.paper)]
+    assert [each for each in (*NAMES, *meanings, *named) if each not in told] == []
 
 
 def test_the_seven_tasks_say_who_is_query_key_and_value() -> None:
-    test = drawn("names", {"fold:names.tasks": True})
-    page = said(test)
-    assert not test.exception and len(mentioned.TASKS) == 7
+    told = said(page("names", {"fold:names.tasks": True}))
     for task in mentioned.TASKS:
-        assert task.name in page and task.paper in page
-        assert f"Query: {task.query}. Key: {task.key}. Value: {task.value}." in page
+        assert task.name in told and task.paper in told
+        assert f"Query: {task.query}. Key: {task.key}. Value: {task.value}." in told
 
 
 ATTEND = {
@@ -162,19 +128,18 @@ def test_the_seven_tasks_are_those_of_the_survey_and_attend_as_it_defines() -> N
 
 def test_the_other_sections_hold_all_terms_axes_and_bridges() -> None:
     state = {f"fold:names.{slug}": True for slug in ("tensors", "axes", "methods", "bridges")}
-    page = said(drawn("names", state))
-    assert all(term.sentence in page for term in (*glossary.LEAVES, *glossary.AXES, *glossary.METHODS))
-    assert all(row.columns in page and row.rows in page and row.bridge in page for row in mentioned.BRIDGES)
+    told = said(page("names", state))
+    assert all(term.sentence in told for term in (*glossary.LEAVES, *glossary.AXES, *glossary.METHODS))
+    assert all(row.columns in told and row.rows in told and row.bridge in told for row in mentioned.BRIDGES)
 
 
 def test_one_box_searches_all_sections() -> None:
-    page = said(drawn("names", **{"names.find": "query decoder"}))
-    assert states(page, "“query decoder”")
+    assert states(said(page("names", names__find="query decoder")), "“query decoder”")
     found = {section.slug: lines for section, lines in names.compute(names.Params("resnet"))}
     assert found["named"][0].head == "ResNet"
     assert all(line.holds(["query"]) for _, lines in names.compute(names.Params("QUERY")) for line in lines)
-    nothing = drawn("names", **{"names.find": "<b>![x](http://a)"})
-    assert not nothing.exception and "No entry contains “<b>![x](http://a)”" in said(nothing)
+    odd = "<b>![x](http://a)"
+    assert f"No entry contains “{odd}”" in said(page("names", names__find=odd))
 
 
 def test_every_symbol_of_the_course_is_a_name() -> None:
@@ -182,6 +147,9 @@ def test_every_symbol_of_the_course_is_a_name() -> None:
         line.head for section in sections.sections() if section.slug == "symbols" for line in section.lines
     }
     assert listed == {name for equation in EQUATIONS.values() for name in equation.signs}
+
+
+LUONG_DOCUMENTS = {"fold:Global and local attention.documents": True}
 
 
 def test_mathematics_is_set_or_said_in_plain_words():
@@ -203,38 +171,21 @@ def test_mathematics_is_set_or_said_in_plain_words():
             and has_index(node.value)
         ]
     panels = [panel for id in ("E27", "E29", "E31") for panel in errata.find(id).evidence().panels]
-    assert (
-        typed == []
-        and [
-            panel.title for panel in panels if has_index(" ".join((panel.title, *panel.rows, *panel.columns)))
-        ]
-        == []
+    assert typed == [] and not any(
+        has_index(" ".join((panel.title, *panel.rows, *panel.columns))) for panel in panels
     )
-    test = AppTest.from_string(
-        "from viz.course.look_up.luong import exhibit as e\ne.EXHIBIT.page()", default_timeout=120
-    )
-    test.session_state["fold:Global and local attention.documents"] = True
-    told = [line.value for line in answered(test.run()).markdown]
+    told = [line.value for line in answered(page("luong", LUONG_DOCUMENTS)).markdown]
     assert any("$p_{t}$, $a_{st}$" in line for line in told) and not [
         line for line in told if has_index(line.replace("\\", ""))
     ]
 
 
 def test_pictures_of_an_erratum_are_its_own_and_the_pages_are_the_pages():
-    test = AppTest.from_string(
-        "from viz.course.look_up.luong import exhibit as e\ne.EXHIBIT.page()", default_timeout=120
-    )
-    test.session_state["fold:Global and local attention.documents"] = True
-    shown = answered(test.run())
-    charts = [
-        chart.proto.alt.split("\n")
-        for kind in ("vega_lite_chart", "plotly_chart")
-        for chart in shown.get(kind)
-    ]
-    assert charts and {(chart[1], *filter(None, chart[2:])) for chart in charts} <= {("E27",), ("E29",)}, (
-        "neither the page's model nor its sentence"
-    )
-    assert test.session_state["_instrument_origin"].model == "bahdanau-en-es"
+    shown = answered(page("luong", LUONG_DOCUMENTS))
+    charts = [*shown.get("vega_lite_chart"), *shown.get("plotly_chart")]
+    whose = {(*filter(None, chart.proto.alt.split("\n")[1:]),) for chart in charts}
+    assert charts and whose <= {("E27",), ("E29",)}, "neither the page's model nor its sentence"
+    assert shown.session_state["_instrument_origin"].model == "bahdanau-en-es"
 
 
 def test_the_rows_and_columns_of_attention_have_one_name_on_all_pages() -> None:

@@ -7,7 +7,7 @@ import zlib
 from datetime import date, timedelta
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from workspace_pages import again, page
 
 from core.errors import InputError
 from viz.shell.lessons import toml_format, workshop
@@ -24,14 +24,6 @@ LESSON = Plan(
         Stop("masks?masks.step=2", "Sums", "", 3, ASKED),
     ),
 )
-SCRIPT = "from viz.shell import errors\nfrom viz.workspace.lessons import page\nwith errors.guard():\n    page.page()"
-
-
-def opened(**link: str) -> AppTest:
-    page = AppTest.from_string(SCRIPT, default_timeout=60)
-    for name, value in link.items():
-        page.query_params[name] = value
-    return page.run()
 
 
 def packed(content: bytes) -> str:
@@ -73,14 +65,14 @@ def test_what_is_over_too_long_or_damaged_is_refused_in_words() -> None:
 
 
 def test_the_page_opens_a_workshop_alone_and_begins_it() -> None:
-    page = opened(**workshop.query(LESSON, TODAY))
-    assert not page.exception and [one.value.replace("\\", "") for one in page.header] == [LESSON.title]
-    assert "\\<b" in page.header[0].value, "nothing typed is markup"
-    assert not page.subheader, "no other lesson beside it"
-    page.button(key="lessons.begin.workshop").click().run()
-    walk = page.session_state["atlas.lesson.walk"]
-    assert walk.plan.stops[0].view == LESSON.stops[0].view
-    page = opened(**(workshop.query(LESSON, TODAY) | {workshop.UNTIL: "2020-01-01"}))
-    assert not page.exception and not page.header and any("2020-01-01" in one.value for one in page.text)
-    page.button(key="lessons.all").click().run()
-    assert len(page.subheader) == len(compute())
+    link = workshop.query(LESSON, TODAY)
+    test = page("lessons", **link)
+    (title,) = (one.value for one in test.header)
+    assert title.replace("\\", "") == LESSON.title and "\\<b" in title, "nothing typed is markup"
+    assert not test.subheader, "no other lesson beside it"
+    test.button(key="lessons.begin.workshop").click().run()
+    assert test.session_state["atlas.lesson.walk"].plan.stops[0].view == LESSON.stops[0].view
+    test = page("lessons", **link | {workshop.UNTIL: "2020-01-01"})
+    assert not test.header and any("2020-01-01" in one.value for one in test.text)
+    test.button(key="lessons.all").click()
+    assert len(again(test).subheader) == len(compute())

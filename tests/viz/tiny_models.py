@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,3 +124,17 @@ def served(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Eng
         patch.setattr(core.serving.engine, "_default", engine)
         patch.setattr("viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name)))
         yield engine
+
+
+def serving(*names: str, autouse: bool = False) -> Any:
+    """Return a fixture for a module: an engine with these models, and no others."""
+
+    @pytest.fixture(scope="module", autouse=autouse)
+    def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            served(patch, tmp_path_factory.mktemp("models"), *names) as engine,
+        ):
+            yield engine
+
+    return engine
