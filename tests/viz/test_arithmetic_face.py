@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,15 +20,12 @@ from core.analysis.arithmetic.lines import CellArithmetic
 from core.analysis.arithmetic.source import source_lines, tensor_card
 from core.layers import scores
 from core.models import families
-from viz.instruments.arithmetic.arithmetic import ARITHMETIC, arithmetic_packet, source_names
-from viz.instruments.kit import component
+from viz.instruments.arithmetic.arithmetic import arithmetic_packet, source_names
 from viz.instruments.kit.payload import Packet
-from viz.instruments.kit.picture import Picture
-from viz.instruments.source.source import SOURCE, source_packet
+from viz.instruments.source.source import source_packet
 from viz.labels import visible
 from viz.sources import SOURCES
 
-FOLDER = Path(component.__file__).parents[1]
 CELL = (2, 1, 7, 3)
 
 
@@ -277,15 +271,6 @@ def test_a_mask_is_told_as_a_mask(run: core.Run) -> None:
     }
 
 
-def test_both_stand_alone_in_a_notebook(run: core.Run) -> None:
-    for picture in (
-        Picture(ARITHMETIC, arithmetic_packet(cell_arithmetic(run, "causal", *CELL))),
-        Picture(SOURCE, source_packet(source_lines(run, "causal", 2))),
-    ):
-        page = picture.html()
-        assert not re.search(r"(src|href|url)\s*[=(]\s*[\"']?https?://", page) and len(page) < 250_000
-
-
 SCRIPT = """
 import core, streamlit as st
 from core.analysis.arithmetic.cell import cell_arithmetic
@@ -305,16 +290,3 @@ def test_the_faces_hand_the_choice_on() -> None:
     at = AppTest.from_string(SCRIPT).run(timeout=60)
     assert not at.exception
     assert [text.value for text in at.text] == ["layer.2.self_attn.pattern layer.2.self_attn.pattern", "None"]
-
-
-@pytest.mark.slow
-def test_the_instruments_need_no_model() -> None:
-    code = "import sys, viz.instruments; print(sorted({'torch', 'core.model'} & set(sys.modules)))"
-    out = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=FOLDER.parents[1],
-        check=True,
-    )
-    assert out.stdout.strip() == "[]"

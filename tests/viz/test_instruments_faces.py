@@ -14,15 +14,14 @@ import streamlit as st
 from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
-from packets import KB, SCRIPT, opened, sent, unpacked, unrun, unstepped
+from packets import KB, SCRIPT, opened, sent, unpacked, unrun
 from streamlit.testing.v1 import AppTest
 
 from viz.instruments import WRITING, words_view
-from viz.instruments.grid.grid import grid, pool
+from viz.instruments.grid.grid import pool
 from viz.instruments.heatmap.heatmap import heatmap
 from viz.instruments.kit import component
 from viz.instruments.kit.payload import Packet, budget, runs
-from viz.instruments.kit.rice import pack
 from viz.instruments.mask_editor.mask_editor import edited_mask, fingerprint
 from viz.instruments.words.words import start
 
@@ -41,26 +40,13 @@ def test_runs_come_back(mask: np.ndarray) -> None:
     assert (mask.size == 0 and runs(mask) == b"") or np.array_equal(unrun(runs(mask), mask.size), mask)
 
 
-@given(arrays(np.uint16, some.integers(0, 300), elements=some.integers(0, 65535) | some.integers(0, 9)))
-def test_steps_come_back(levels: np.ndarray) -> None:
-    assert np.array_equal(unstepped(pack(levels), levels.size), levels)
-
-
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize(("n", "error"), [(6, 1e-7), (24, 1e-7), (64, 0.5 / 1000), (300, 2**-12)])
+@pytest.mark.parametrize(("n", "error"), [(6, 1e-7), (32, 1e-7), (64, 0.5 / 1000), (300, 2**-12)])
 def test_values_arrive_as_exactly_as_promised(n: int, error: float, causal: bool) -> None:
     weights, allowed = pattern(n, causal=causal)
     packet = Packet()
     packet.add_matrix(weights, allowed)
     assert np.abs(unpacked(packet.to_bytes()) - weights).max() <= error + 1e-12
-
-
-def test_up_to_32_tokens_are_float32() -> None:
-    weights, _ = pattern(32)
-    packet = Packet()
-    packet.add_matrix(weights, spare=2500)
-    assert packet.header["kind"] == "f32"
-    assert np.array_equal(unpacked(packet.to_bytes()).astype(np.float32), weights.astype(np.float32))
 
 
 def test_scores_keep_zero_and_mark_what_is_not_finite() -> None:
@@ -78,14 +64,15 @@ def test_a_forbidden_cell_is_not_sent() -> None:
     full, causal = Packet(), Packet()
     full.add_matrix(np.ones((200, 200)))
     causal.add_matrix(np.ones((200, 200)), np.tri(200, dtype=bool))
-    assert len(causal.to_bytes()) < 0.55 * len(full.to_bytes()) * (
-        2 if causal.header["kind"] != full.header["kind"] else 1
-    )
+    twice = 1 + (causal.header["kind"] != full.header["kind"])
+    assert len(causal.to_bytes()) < 0.55 * len(full.to_bytes()) * twice
 
 
 CALLS = {
     "heatmap": 'heatmap(w, words, words, key="k", allowed=may, title="Layer 2, head 5", numbers=True)',
     "words": 'words_view(w, words, words, key="k", allowed=may, layout="one", reading=True)',
+    "strip": 'strip(w, words, key="k", allowed=may, title="Layer 2, head 5")',
+    "head_view": 'head_view(w[None], words, words, key="k", allowed=may)',
 }
 
 
@@ -97,13 +84,6 @@ def test_one_head_stays_within_its_budget(n: int, most: int, call: str, causal: 
     print(f"{call} n={n} causal={causal}: {message.size / KB:.1f} KB of {most}")
     assert message.size <= most * KB
     assert budget(n) == most * KB
-
-
-def test_144_heads_stay_within_210_kb() -> None:
-    call = 'grid(np.random.default_rng(0).random((12, 12, 64, 64)), key="k", kinds=[["previous word"] * 12] * 12)'
-    message = sent(call)
-    print(f"grid: {message.size / KB:.1f} KB of 210")
-    assert message.size <= 210 * KB
 
 
 def test_code_and_numbers_travel_once_a_visit() -> None:
@@ -129,11 +109,13 @@ def test_page_that_lacks_a_part_gets_all_when_it_asks() -> None:
     assert set(header["parts"]) == set(header["needs"])
 
 
-def test_two_views_of_one_head_share_its_numbers() -> None:
-    call = CALLS["words"] + "\n" + CALLS["heatmap"].replace('key="k"', 'key="other"')
-    at = AppTest.from_string(SCRIPT.format(n=64, causal=False, call=call)).run(timeout=30)
-    one, two = (opened(found.proto.bytes)[0] for found in at.get("bidi_component"))
-    assert one["values"] == two["values"] and two["values"] not in two["parts"]
+def test_views_of_one_head_share_its_numbers() -> None:
+    calls = (call.replace('key="k"', f'key="{name}"') for name, call in CALLS.items())
+    at = AppTest.from_string(SCRIPT.format(n=64, causal=False, call="\n".join(calls))).run(timeout=30)
+    first, *others = (opened(found.proto.bytes)[0] for found in at.get("bidi_component"))
+    for other in others:
+        values = other.get("values") or other["h0.values"]
+        assert values == first["values"] and values not in other["parts"]
 
 
 def test_pool_keeps_every_maximum() -> None:
@@ -172,11 +154,8 @@ def test_start_writes_the_first_word() -> None:
         (lambda: words_view(np.eye(3), "abc", "abc", key="k", targets=[("x", 7)]), "row 7; this head has 3"),
         (lambda: words_view(np.eye(3), "abc", "abc", key="k", layout="three"), "three"),
         (lambda: heatmap(np.eye(3), "abc", "ab", key="k"), "2 key labels for 3"),
-        (lambda: heatmap(np.eye(3), "abc", "abc", key="k", scale="rainbow"), "rainbow"),
         (lambda: heatmap(np.zeros((2, 2, 2)), "ab", "ab", key="k"), "3 axes"),
         (lambda: heatmap(np.zeros((2000, 2)), ["a"] * 2000, "ab", key="k"), "2000"),
-        (lambda: grid(np.zeros((2, 2, 2)), key="k"), "3 axes"),
-        (lambda: grid(np.zeros((2, 2, 2, 2)), key="k", kinds=[["a"]]), "2 layers of 2"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_both_numbers(call: Any, message: str) -> None:
@@ -213,26 +192,17 @@ def test_newest_choice_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     assert now((0, 0)) is None  # outside: another sentence
 
 
+BAD = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "http://", "https://")
+
+
 def test_no_markup_is_ever_made_from_data() -> None:
     for file in FOLDER.rglob("*.js"):
-        text = file.read_text("utf-8").replace(
-            'xmlns="http://www.w3.org/2000/svg"', ""
-        )  # a name, not an address
-        for bad in (
-            "innerHTML",
-            "outerHTML",
-            "insertAdjacentHTML",
-            "document.write",
-            "eval(",
-            "http://",
-            "https://",
-        ):
-            assert bad not in text, f"{bad} in {file.name}"
+        text = file.read_text("utf-8").replace('xmlns="http://www.w3.org/2000/svg"', "")  # a name
+        assert not [bad for bad in BAD if bad in text], file.name
 
 
 @pytest.mark.slow
 def test_instruments_need_no_model() -> None:
-    """Arrays and labels only: torch and models stay out."""
     code = "import sys, viz.instruments; print(sorted({'torch', 'core.model'} & set(sys.modules)))"
     out = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],

@@ -49,6 +49,13 @@ def opened(picture: Picture) -> dict[str, Any]:
     return read(base64.b64decode(Tags(picture.html()).scripts[0]))[0]
 
 
+def numbers(picture: Picture) -> np.ndarray:
+    """The exact weights that a picture carries."""
+    header = opened(picture)
+    assert header["kind"] == "f32"
+    return np.frombuffer(picture.packet.parts[header["values"]], "<f4").reshape(header["shape"])
+
+
 @pytest.fixture(scope="module")
 def run() -> core.Run:
     return core.open_model("translator-en-es").run("She has a white car.")
@@ -76,21 +83,11 @@ def drawn(run: core.Run) -> dict[str, Picture]:
 def test_each_instrument_is_a_page_of_its_own(run: core.Run) -> None:
     for name, picture in drawn(run).items():
         page = Tags(picture.html())
-        assert [tag for tag, _ in page.found if tag == "script"] == ["script"] * 3, name
-        addresses = [
-            value
-            for _, attributes in page.found
-            for key, value in attributes.items()
-            if key in ("src", "href")
-        ]
-        assert addresses == [] and picture.html().count("%%PACKET%%") == 1, (
-            name
-        )  # the one in its own copy of the page
+        assert [tag for tag, _ in page.found].count("script") == 3, name
+        assert not any({"src", "href"} & {*attributes} for _, attributes in page.found), name
+        assert picture.html().count("%%PACKET%%") == 1, name  # the one in its own copy of the page
         header = opened(picture)
-        assert header["code"] not in header["parts"] and set(header["needs"]) - set(header["parts"]) == {
-            header["kit"],
-            header["code"],
-        }
+        assert {*header["needs"]} - {*header["parts"]} == {header["kit"], header["code"]}
         assert (
             page.scripts[2].rstrip() == (picture.instrument.kit + picture.instrument.source).decode().rstrip()
         )
@@ -101,13 +98,8 @@ def test_the_numbers_are_those_of_the_run(run: core.Run) -> None:
     attention = run.attention("cross", by="word", writing=True)
     picture = viz.heatmap(run, 1, 5)
     header = opened(picture)
-    assert (
-        header["queries"] == list(attention.queries)
-        and header["keys"] == list(attention.keys)
-        and header["kind"] == "f32"
-    )
-    values = np.frombuffer(picture.packet.parts[header["values"]], "<f4").reshape(header["shape"])
-    assert np.array_equal(values, attention.weights[1, 5])
+    assert (header["queries"], header["keys"]) == (list(attention.queries), list(attention.keys))
+    assert np.array_equal(numbers(picture), attention.weights[1, 5])
     pieces = opened(viz.heatmap(run, 0, 2, kind="self", by="token"))
     assert {"scores.values", "sizes"} <= set(pieces)
 
@@ -117,23 +109,19 @@ def test_joined_heads_are_their_mean_or_their_largest(run: core.Run) -> None:
     for how, expected in (("mean", weights[1].mean(0)), ("largest", weights[1].max(0))):
         picture = viz.heatmap(run, 1, how)
         header = opened(picture)
-        values = np.frombuffer(picture.packet.parts[header["values"]], "<f4").reshape(header["shape"])
-        np.testing.assert_allclose(values, expected, atol=1e-6)
+        np.testing.assert_allclose(numbers(picture), expected, atol=1e-6)
         assert header["title"].endswith(f"{how} of layer 1") and "scores.values" not in header
 
 
 def test_one_weight_is_the_one_that_is_asked_for(run: core.Run) -> None:
     weights = run.attention("cross", by="token", writing=True).weights
     told = opened(viz.arithmetic(run, 1, 5, query=2))
-    assert told["cell"] == [1, 5, 2, int(weights[1, 5, 2].argmax())] and told["weight"] == pytest.approx(
-        float(weights[1, 5, 2].max())
-    )
+    assert told["cell"] == [1, 5, 2, int(weights[1, 5, 2].argmax())]
+    assert told["weight"] == pytest.approx(float(weights[1, 5, 2].max()))
     assert opened(viz.arithmetic(run, 1, 5, query=-1, key=0))["cell"] == [1, 5, weights.shape[2] - 1, 0]
+    for path in ("decoder.layer.2.cross_attn.pattern", "decoder.layer.2.cross_attn.q"):
+        assert opened(viz.source(run, 2, path=path))["selected"] == path
     assert opened(viz.source(run, 2))["selected"] == "decoder.layer.2.cross_attn.pattern"
-    assert (
-        opened(viz.source(run, 2, path="decoder.layer.2.cross_attn.q"))["selected"]
-        == "decoder.layer.2.cross_attn.q"
-    )
 
 
 @pytest.mark.slow

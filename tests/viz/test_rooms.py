@@ -33,12 +33,25 @@ def room(rooms: Rooms) -> Room:
     return rooms.open()[0]
 
 
+AB = AnswerFormat("choice", ("a", "b"))
+
+
 def choice(key: str = "own") -> Question:
     return Question(key, "Which word?", AnswerFormat("choice", ("the", "cat", "sat")))
 
 
 def told(room: Room, since: int = 0, *, leads: bool = False) -> dict[str, Any]:
     return {topic: json.loads(text) for topic, _, text in room.since(since, leads=leads)}
+
+
+def vote(room: Room, seats: list[str], *answers: Any) -> None:
+    """Answer the room's question from these seats."""
+    for seat, given in zip(seats, answers, strict=False):
+        room.answer(seat, room.question.id, given)
+
+
+def seated(room: Room, n: int) -> list[str]:
+    return [room.take_seat("") for _ in range(n)]
 
 
 def picture(key: str, value: int = 0, size: int = 1) -> RoomPicture:
@@ -69,12 +82,11 @@ def test_pictures_that_have_gone_are_kept_by_nobody_and_there_are_never_too_many
 
 
 def test_an_answer_counts_once_can_change_until_the_reveal_and_is_seen_by_nobody_before(room):
-    seats = [room.take_seat("") for _ in range(3)]
+    seats = seated(room, 3)
     room.set_question(choice())
     question = room.question
-    for seat, answers in zip(seats, ([0, 1], [1], [2, 2, 1]), strict=True):
-        for given in answers:
-            room.answer(seat, question.id, given)
+    for answers in ((0, 1, 2), (1, 1, 2), (1, 1, 1)):  # until each of them says 1
+        vote(room, seats, *answers)
     seen = told(room)
     assert "counts" not in seen["ask"] and "truth" not in seen["ask"] and "people" not in seen
     assert told(room, leads=True)["people"]["answered"] == 3
@@ -107,14 +119,13 @@ def test_the_same_question_once_more_goes_on_and_another_begins_anew(room):
 
 
 def test_a_room_that_votes_again_shows_both_votes_and_who_changed_his_mind(room):
-    seats = [room.take_seat("") for _ in range(5)]
+    seats = seated(room, 5)
     room.vote_again()  # nobody is asked anything
     room.set_question(choice())
     first = room.question.id
     room.vote_again()  # nobody has answered
     assert room.question.id == first
-    for seat, given in zip(seats[:4], (0, 0, 1, 1), strict=True):
-        room.answer(seat, first, given)
+    vote(room, seats, 0, 0, 1, 1)
     room.vote_again()
     room.vote_again()
     with pytest.raises(InputError, match="closed"):
@@ -123,8 +134,7 @@ def test_a_room_that_votes_again_shows_both_votes_and_who_changed_his_mind(room)
     assert seen["ask"]["again"] and "before" not in seen["ask"] and "counts" not in seen["ask"]
     assert (seen["people"]["first"], seen["people"]["answered"]) == (4, 0)
     assert room.question.majority() in (0, 1)
-    for seat, given in zip(seats, (1, 0, 2, 1, 1), strict=False):
-        room.answer(seat, room.question.id, given)
+    vote(room, seats, 1, 0, 2, 1, 1)
     room.set_question(choice())  # the page is drawn anew
     room.reveal(truth=[1])
     shown = told(room)["ask"]
@@ -159,9 +169,9 @@ def test_each_kind_is_tallied_as_it_was_answered(form, answers, tally, majority)
 @pytest.mark.parametrize(
     ("words", "form", "wrong"),
     [
-        ("", AnswerFormat("choice", ("a", "b")), "empty.*Write a question"),
-        (" ", AnswerFormat("choice", ("a", "b")), "empty.*Write a question"),
-        ("w" * 601, AnswerFormat("choice", ("a", "b")), "601 characters.*Shorten"),
+        ("", AB, "empty.*Write a question"),
+        (" ", AB, "empty.*Write a question"),
+        ("w" * 601, AB, "601 characters.*Shorten"),
         ("w", AnswerFormat("choice", ("a",)), "1 option"),
         ("w", AnswerFormat("choice", ()), "0 options"),
         ("w", AnswerFormat("word", ("a",) * 401), "401 options"),
@@ -190,7 +200,7 @@ def test_who_listens_is_woken_by_what_he_may_hear(room):
 
 
 def test_sentences_are_for_the_lecturer_alone_one_a_seat_until_he_has_read_them(room):
-    one, two = room.take_seat(""), room.take_seat("")
+    one, two = seated(room, 2)
     room.say(one, "  A first\n sentence ")
     room.say(one, "A second sentence")
     room.say(two, "<b>Mine</b>")
@@ -206,7 +216,7 @@ def test_sentences_are_for_the_lecturer_alone_one_a_seat_until_he_has_read_them(
 
 
 def test_a_sentence_is_on_the_wall_only_once_it_is_accepted_and_one_can_be_dropped(room):
-    seats = [room.take_seat("") for _ in range(3)]
+    seats = seated(room, 3)
     for seat, words in zip(seats, ("Good", "Obscene", "Better"), strict=True):
         room.say(seat, words)
     good, obscene, better = told(room, leads=True)["said"]["sentences"]
@@ -223,29 +233,26 @@ def test_a_sentence_is_on_the_wall_only_once_it_is_accepted_and_one_can_be_dropp
 
 
 def test_the_lecturer_alone_sees_the_answers_before_the_reveal(room):
-    seats = [room.take_seat("") for _ in range(3)]
-    room.set_question(Question("own", "Which?", AnswerFormat("choice", ("a", "b")), truth=[1]))
-    for seat, given in zip(seats, (0, 1, 1), strict=True):
-        room.answer(seat, room.question.id, given)
+    seats = seated(room, 3)
+    room.set_question(Question("own", "Which?", AB, truth=[1]))
+    vote(room, seats, 0, 1, 1)
     votes = told(room, leads=True)["votes"]
     assert (votes["counts"], votes["truth"], votes["revealed"]) == ([1, 2], [1], False)
     assert "votes" not in told(room) and "truth" not in told(room)["ask"]
     room.vote_again()
     assert told(room, leads=True)["votes"]["before"]["counts"] == [1, 2]
-    room.set_question(
-        Question("own", "Which?", AnswerFormat("choice", ("a", "b")), truth=[0])
-    )  # another run, another answer
+    room.set_question(Question("own", "Which?", AB, truth=[0]))  # another run, another answer
     assert told(room, leads=True)["votes"]["truth"] == [0] and room.question.first
 
 
 def test_a_seat_is_told_its_own_answers_and_no_others(room):
-    one, two = room.take_seat(""), room.take_seat("")
+    one, two = seated(room, 2)
     assert room.own_answer(one) is None
     room.set_question(choice())
-    room.answer(one, room.question.id, 2)
+    vote(room, [one], 2)
     assert room.own_answer(one) == {"id": room.question.id, "answer": 2} and room.own_answer(two) is None
     room.vote_again()
-    room.answer(one, room.question.id, 0)
+    vote(room, [one], 0)
     room.reveal(truth=[0])
     assert room.own_answer(one) == {"id": room.question.id, "answer": 0, "first": 2}
 
@@ -253,12 +260,11 @@ def test_a_seat_is_told_its_own_answers_and_no_others(room):
 def test_a_seat_sends_only_so_fast(room, clock):
     seat = room.take_seat("")
     room.set_question(choice())
-    for _ in range(int(BURST)):
-        room.answer(seat, room.question.id, 1)
+    vote(room, [seat] * int(BURST), *[1] * int(BURST))
     with pytest.raises(InputError, match="too fast"):
-        room.answer(seat, room.question.id, 1)
+        vote(room, [seat], 1)
     clock[0] += 1
-    room.answer(seat, room.question.id, 2)
+    vote(room, [seat], 2)
     assert list(room.question.answers.values()) == [2]
 
 
@@ -290,14 +296,13 @@ def test_the_end_forgets_everything_and_tells_it(room):
 
 
 def test_the_end_keeps_what_was_shown_and_the_counts_and_nobody(room):
-    seats = [room.take_seat("") for _ in range(3)]
+    seats = seated(room, 3)
     for step in (1, 2):
         view = {"title": "Masks", "link": f"masks?masks.step={step}", "exercises": ["mask"]}
         room.show(view, {"a": picture("a")})
     room.show({"title": "Lecture room", "invites": True}, {})
-    room.set_question(Question("own", "=Which, word?", AnswerFormat("choice", ("a", "b")), truth=[1]))
-    for seat, given in zip(seats, (0, 1, 1), strict=True):
-        room.answer(seat, room.question.id, given)
+    room.set_question(Question("own", "=Which, word?", AB, truth=[1]))
+    vote(room, seats, 0, 1, 1)
     room.reveal(room.question.truth)
     room.set_question(choice("nobody answers"))
     room.reveal()
@@ -379,9 +384,7 @@ def test_a_number_is_counted_in_bins_with_round_edges_in_its_unit():
 
 
 def test_powers_and_indices_of_a_question_are_set_on_phones():
-    asked = Question(
-        "own", "x_i or *e*?", AnswerFormat("choice", ("a", "b")), revealed=True, explanation="e^3.5 = 33\n#1"
-    )
+    asked = Question("own", "x_i or *e*?", AB, revealed=True, explanation="e^3.5 = 33\n#1")
     parts = asked.public_state()["typeset"]
     assert parts["words"] == [["x", "i"], ["i", "sub"], [" or *e*?", ""]]
     assert parts["why"] == [["e", "i"], ["3.5", "sup"], [" = 33\n#1", ""]]

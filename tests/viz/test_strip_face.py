@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from packets import KB, sent, unpacked
+from packets import unpacked
 from shown_values import states
 from tiny_models import write
 
@@ -111,27 +111,6 @@ def test_the_sentence_names_whom_it_speaks_of() -> None:
 def test_what_does_not_fit_is_refused(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
-
-
-@pytest.mark.parametrize(("n", "most"), [(64, 8), (128, 25), (512, 350)])
-def test_a_strip_stays_within_the_budget_of_one_head(n: int, most: int) -> None:
-    message = sent(
-        'from viz.instruments.strip.strip import strip\nstrip(w, words, key="k", allowed=may, title="Layer 2, head 5")',
-        n,
-    )
-    print(f"strip n={n}: {message.size / KB:.1f} KB of {most}")
-    assert message.size <= most * KB
-
-
-def test_a_strip_shares_the_numbers_of_other_views() -> None:
-    from viz.instruments.words.words import words_packet
-
-    weights = np.random.default_rng(2).random((9, 9))
-    strip_, words_ = (
-        strip_packet(weights, "abcdefghi"),
-        words_packet(weights, "abcdefghi", "abcdefghi", layout="one", reading=True),
-    )
-    assert strip_.header["values"] == words_.header["values"]
 
 
 def test_of_a_real_run_every_character_is_whole(tmp_path: Path) -> None:
