@@ -21,10 +21,13 @@ import pytest
 from starlette.requests import Request
 
 from core.abilities import ABILITIES
+from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.safety.config_schema import Fields, build_config
 from core.checkpoints.tokenizer import FILE, try_in_child
 from core.errors import InputError, in_reader_language, reason_of
 from core.models.gpt import GPTConfig
+from core.tools.card_sections import card_in_reader_language
+from core.tools.card_template import first_paragraph
 from viz import languages
 from viz.classroom.light_pages import reader_language
 from viz.languages import LANGUAGES, extract, pseudo
@@ -389,6 +392,18 @@ def test_what_the_child_says_of_a_tokenizer_is_in_the_readers_language(tmp_path:
     assert refused.value.wrong == "tokenizer.json is refused: it adds a token without a name."
     with languages.using("es"):
         assert refused.value.wrong == "tokenizer.json se rechaza: añade un token sin nombre."
+
+
+def test_a_card_has_its_first_paragraph_and_its_tables_in_the_readers_language() -> None:
+    folder = shipped_folder() / "gpt-twin"
+    card = (folder / "README.md").read_text("utf-8")
+    assert card_in_reader_language(card, folder).split() == card.split()
+    with languages.using("es"):
+        written = card_in_reader_language(card, folder)
+    assert "| Capas |" in written and first_paragraph(written).startswith("Un gemelo")
+    assert [line.count("|") for line in written.splitlines() if "|" in line] == [
+        line.count("|") for line in card.splitlines() if "|" in line
+    ]
 
 
 def test_errors_of_the_core_that_pages_show_have_their_parts_in_the_catalogues() -> None:

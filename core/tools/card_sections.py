@@ -12,6 +12,7 @@ from core.checkpoints.record import Training, read_training
 from core.checkpoints.scores import MEASURES, TABLES, Score, by_part, read_scores
 from core.checkpoints.weights import SINGLE, find_weights
 from core.tools import card_curve, card_heads
+from core.tools.card_template import first_paragraph, replace_places
 from core.wording import _, mark
 
 CURVE = "curve.svg"
@@ -25,46 +26,46 @@ NAMES = {
     "squared_error": mark("squared error on valid"),
 }
 SIZES = {
-    "family": "Family",
-    "n_layers": "Layers",
-    "n_heads": "Heads",
-    "d_model": "Width",
-    "d_ff": "Inner width",
-    "n_levels": "Levels of the pyramid",
-    "n_bands": "Bands of pitch in a frame",
-    "parts": "Kinds of block",
-    "n_dense": "Convolutions a layer",
-    "n_filters": "Filters of a convolution",
-    "image": "Side of a picture, pixels",
-    "patch": "Side of a patch, pixels",
-    "channels": "Channels",
-    "n_decoder_layers": "Layers of the decoder",
-    "grid": "Cells on each side",
-    "gate": "Gate",
-    "d_hidden": "Width of a state",
-    "residual": "Layers add to what they were given",
-    "n_vocab": "Vocabulary",
-    "n_ctx": "Context, tokens",
-    "n_segments": "Segments",
-    "cell": "Cell",
-    "classes": "Classes",
-    "bidirectional": "Reads both ways",
-    "attention": "Attention",
-    "score": "Score",
-    "window": "Words to each side of the position",
-    "layout": "Mask",
-    "block": "Tokens in a block",
-    "n_global": "Global blocks",
-    "n_random": "Random blocks a row",
-    "input_feeding": "Fed with its last output",
-    "activation": "Activation",
-    "order": "Norm",
-    "dropout": "Dropout in training",
+    "family": mark("Family"),
+    "n_layers": mark("Layers"),
+    "n_heads": mark("Heads"),
+    "d_model": mark("Width"),
+    "d_ff": mark("Inner width"),
+    "n_levels": mark("Levels of the pyramid"),
+    "n_bands": mark("Bands of pitch in a frame"),
+    "parts": mark("Kinds of block"),
+    "n_dense": mark("Convolutions a layer"),
+    "n_filters": mark("Filters of a convolution"),
+    "image": mark("Side of a picture, pixels"),
+    "patch": mark("Side of a patch, pixels"),
+    "channels": mark("Channels"),
+    "n_decoder_layers": mark("Layers of the decoder"),
+    "grid": mark("Cells on each side"),
+    "gate": mark("Gate"),
+    "d_hidden": mark("Width of a state"),
+    "residual": mark("Layers add to what they were given"),
+    "n_vocab": mark("Vocabulary"),
+    "n_ctx": mark("Context, tokens"),
+    "n_segments": mark("Segments"),
+    "cell": mark("Cell"),
+    "classes": mark("Classes"),
+    "bidirectional": mark("Reads both ways"),
+    "attention": mark("Attention"),
+    "score": mark("Score"),
+    "window": mark("Words to each side of the position"),
+    "layout": mark("Mask"),
+    "block": mark("Tokens in a block"),
+    "n_global": mark("Global blocks"),
+    "n_random": mark("Random blocks a row"),
+    "input_feeding": mark("Fed with its last output"),
+    "activation": mark("Activation"),
+    "order": mark("Norm"),
+    "dropout": mark("Dropout in training"),
 }
 FAMILY_SIZES = {
-    "bigbird": {"window": "Blocks in the window"},
-    "captioner": {"d_ff": "Hidden units of the score"},
-    "las": {"d_ff": "Hidden units of the score"},
+    "bigbird": {"window": mark("Blocks in the window")},
+    "captioner": {"d_ff": mark("Hidden units of the score")},
+    "las": {"d_ff": mark("Hidden units of the score")},
 }
 """Where a family means something else by a size."""
 NUMBERS = {
@@ -74,7 +75,12 @@ NUMBERS = {
     "mb_by_length": "{:,.1f}",
 }
 """How the numbers of a table are said that are no shares."""
-VALUE_TEXTS = {"pre": "before each sub-layer", "post": "after each sum", True: "yes", False: "no"}
+VALUE_TEXTS = {
+    "pre": mark("before each sub-layer"),
+    "post": mark("after each sum"),
+    True: mark("yes"),
+    False: mark("no"),
+}
 
 
 UNTRAINED = mark(
@@ -109,20 +115,33 @@ def compute_places(folder: Path) -> dict[str, str]:
     }
 
 
+def card_in_reader_language(card: str, folder: Path) -> str:
+    """Return a card whose first paragraph, sizes, training and scores are in the reader's language; its other prose is English."""
+    training = read_training(folder)
+    contents = {
+        "architecture": architecture(folder),
+        "training": "" if training is None else training_section(training),
+        "scores": scores_section(read_scores(folder), folder.name),
+    }
+    opening = first_paragraph(card)
+    return replace_places(card, contents).replace(opening, _(" ".join(opening.split())), 1)
+
+
 def architecture(folder: Path) -> str:
     """Return the sizes of config.json and the exact number of parameters that are stored."""
     config, weights = json_object(folder, "config.json"), find_weights(folder).scaled()
     idle = _idle(config)
     rows = [
-        (words, _value(config[name]))
+        (_(words), _value(config[name]))
         for name, words in (SIZES | FAMILY_SIZES.get(str(config["family"]), {})).items()
         if config.get(name) is not None and name not in idle
     ]
     if "n_heads" in config and "n_heads" not in idle:
-        rows.append(("Width of a head", f"{config['d_model'] // config['n_heads']}"))
+        rows.append((_("Width of a head"), f"{config['d_model'] // config['n_heads']}"))
     n = sum(prod(entry.shape) for entry in weights.entries.values())
-    form = "matrices of 8 bits with a scale a row" if weights.scales else "float16"
-    rows.append(("Parameters", f"{n:,}, stored as {form} in {(folder / SINGLE).stat().st_size / 1e6:.1f} MB"))
+    form = _("matrices of 8 bits with a scale a row") if weights.scales else "float16"
+    size = (folder / SINGLE).stat().st_size / 1e6
+    rows.append((_("Parameters"), _("{n:,}, stored as {form} in {size:.1f} MB", n=n, form=form, size=size)))
     return table(("", ""), rows)
 
 
@@ -143,10 +162,10 @@ def _idle(config: Mapping[str, object]) -> set[str]:
 
 def _value(value: object) -> str:
     if isinstance(value, bool) or value in ("pre", "post"):
-        return VALUE_TEXTS[value]  # pyright: ignore
+        return _(VALUE_TEXTS[value])  # pyright: ignore
     if isinstance(value, list):
         return ", ".join(map(_value, value))
-    return f"{value:,}" if isinstance(value, int) else str(value).replace("_", " ")
+    return _("{n:,}", n=value) if isinstance(value, int) else str(value).replace("_", " ")
 
 
 def training_section(training: Training) -> str:
@@ -155,9 +174,15 @@ def training_section(training: Training) -> str:
         f"{name.capitalize() if name == 'python' else name} {version}"
         for name, version in training.versions.items()
     )
-    said = (
-        f"`{training.command}`, seed {training.seed}: {training.steps:,} steps, {training.tokens:,} tokens, {training.minutes:,.1f} minutes "
-        f"on {training.machine}; {versions}."
+    said = _(
+        "`{command}`, seed {seed}: {steps:,} steps, {tokens:,} tokens, {minutes:,.1f} minutes on {machine}; {versions}.",
+        command=training.command,
+        seed=training.seed,
+        steps=training.steps,
+        tokens=training.tokens,
+        minutes=training.minutes,
+        machine=training.machine,
+        versions=versions,
     )
     return "\n\n".join(filter(None, (said, training.note)))
 
@@ -182,11 +207,11 @@ def scores_section(scores: Sequence[Score], name: str) -> str:
             dict.fromkeys(of for of, measure in here if measure in MEASURES), key=lambda of: of != name
         )
         cells = [
-            (of, *(MEASURES[m].number.format(here[of, m]) if (of, m) in here else "" for m in shown))
+            (_(of), *(_score(here[of, m], MEASURES[m].number) if (of, m) in here else "" for m in shown))
             for of in owners
         ]
         if cells:
-            parts.append(table((split, *(MEASURES[m].words for m in shown)), cells))
+            parts.append(table((_(split), *(_(MEASURES[m].words) for m in shown)), cells))
         own = [
             of
             for of in dict.fromkeys(s.subject for s in scores if s.split == split)
@@ -194,10 +219,9 @@ def scores_section(scores: Sequence[Score], name: str) -> str:
         ]
         for of in (name, *own):  # then its weights under another mask
             whose = of.removeprefix(name).strip()
-            parts += [
-                f"On {split}, {f'{whose}, ' if whose else ''}{said}"
-                for said in part_sentences(scores, split, of)
-            ]
+            on = f"{_(split)}, {_(whose)}" if whose else _(split)
+            sentences = part_sentences(scores, split, of)
+            parts += [_("On {split}, {sentence}", split=on, sentence=sentence) for sentence in sentences]
     return "\n\n".join(parts)
 
 
@@ -212,15 +236,18 @@ def part_sentences(scores: Sequence[Score], split: str, subject: str) -> list[st
         rows = by_part(scores, table, split, subject)
         number = NUMBERS.get(table, "{:.1%}")
         if rows:
-            parts = ", ".join(
-                f"{_(part)} {_(number.replace(':', 'value:'), value=value)}" for part, value in rows.items()
-            )
+            parts = ", ".join(f"{_(part)} {_score(value, number)}" for part, value in rows.items())
             sentences.append(_("{words}: {parts}.", words=_(words), parts=parts))
         if rows and table == "bleu_by_length":
             first, last = next(iter(rows.values())), next(reversed(rows.values()))
             ratio = f"{last / first:.2f}" if first else _("undefined")
             sentences[-1] += " " + _("Longest to shortest third: {ratio}.", ratio=ratio)
     return sentences
+
+
+def _score(value: float, number: str) -> str:
+    """Return a number in its form, such as "{:.1f}", with the marks of the reader's language."""
+    return _(number.replace(":", "value:"), value=value)
 
 
 def heads_section(heads: HeadMeasures) -> str:

@@ -49,6 +49,26 @@ def fill_places(card: str, contents: Mapping[str, str]) -> str:
     return PLACE.sub(lambda match: make_place(match[1], contents[match[1]]), card)
 
 
+def replace_places(card: str, contents: Mapping[str, str]) -> str:
+    """Return the card with the contents of some of its computed places.
+
+    >>> replace_places("a\\n" + make_place("curve", "b"), {"curve": "c"}) == "a\\n" + make_place("curve", "c")
+    True
+    """
+    return PLACE.sub(
+        lambda match: make_place(match[1], contents[match[1]]) if match[1] in contents else match[0], card
+    )
+
+
+def first_paragraph(card: str) -> str:
+    """Return the paragraph below the title of a card.
+
+    >>> first_paragraph("# a\\n\\nReads\\na text.\\n\\nMore.\\n")
+    'Reads\\na text.'
+    """
+    return card.split("\n\n", 2)[1].strip()
+
+
 def remove_places(card: str, *names: str) -> str:
     """Return the card without these computed places, for a page that draws them itself.
 

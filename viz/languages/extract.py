@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
+from core.tools.card_template import first_paragraph
+
 ROOT = Path(__file__).resolve().parents[2]
 CALLS = ("_", "mark", "Phrase")
 ERRORS = (
@@ -122,6 +124,8 @@ TABLES_OF_DATA = (
 """Data with words that pages show: equations, homework, errata, short names of sources, and others in their lines title, says and head."""
 SCORES = "assets/models/*/scores.json"
 """Scores of models, whose splits, parts and baselines are shown."""
+CARDS = "assets/models/*/README.md"
+"""Cards of models, whose first paragraph is shown."""
 GLOSSARY = "core/glossary/names.toml"
 """The glossary: the words and sentences of its methods, and of the head, are shown as tooltips."""
 HABITS = ("HABIT_NAMES", "TESTS")
@@ -148,13 +152,19 @@ class Message:
 def messages(root: Path = ROOT) -> dict[str, Message]:
     """Return all messages of `viz`, by their English, in the order of files and lines."""
     found: dict[str, Message] = {}
-    of_core = [*(root / name for name in OF_CORE), *worded_files(root), *sorted(root.glob(SCORES))]
+    of_core = [
+        *(root / name for name in OF_CORE),
+        *worded_files(root),
+        *sorted(root.glob(SCORES)),
+        *sorted(root.glob(CARDS)),
+    ]
     for path in [*sorted((root / "viz").rglob("*")), *dict.fromkeys(of_core)]:
         name = path.relative_to(root).as_posix()
         if path.suffix not in _READERS or not (
             path.suffix == ".py"
             or name in (*TABLES_OF_DATA, *OF_CORE)
             or path.match(SCORES)
+            or path.match(CARDS)
             or name.startswith(COMPONENTS.get(path.suffix, ()))
         ):
             continue
@@ -379,6 +389,7 @@ _READERS = {
     ".js": lambda source: _plain(script_messages(source)),
     ".toml": lambda source: _plain(data_messages(source)),
     ".json": lambda source: _plain(score_messages(source)),
+    ".md": lambda source: _plain([" ".join(first_paragraph(source).split())]),
     ".tsv": lambda source: _plain(table_messages(source)),
     ".html": lambda source: _plain(html_messages(source)),
 }

@@ -6,12 +6,13 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.heads.head_file import HeadMeasures
+from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.record import Training
 from core.tools.card_heads import habits, linked
-from core.tools.card_sections import NAMES, column_notes
+from core.tools.card_sections import NAMES, card_in_reader_language, column_notes
 from core.tools.card_template import remove_places
 from viz.charts import marks
-from viz.languages import _
+from viz.languages import ENGLISH, _, current
 from viz.widgets import page_parts
 from viz.workspace.shared.card_text import card_text
 
@@ -23,7 +24,8 @@ def draw(
     if not shipped:
         st.code(card_text(card) or _("This folder has no card."), language=None, wrap_lines=True)
         return
-    st.markdown(remove_places(card, "curve", "heads"))
+    written = card if current() is ENGLISH else card_in_reader_language(card, shipped_folder() / name)
+    st.markdown(remove_places(written, "curve", "heads"))
     if training:
         _training(name, training)
     if heads:
