@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import altair as alt
 import numpy as np
 from drawn_layers import all_rows, drawn_rows, find_layers
+from packets import opened, packets_of
 from streamlit.testing.v1 import AppTest
 
 PLACEHOLDER = re.compile(r"\{[A-Za-z_]+(?:[.\[][^{}\s]*)?\}")
@@ -116,3 +118,40 @@ def token_rows(test: AppTest, place: int = 0) -> dict[str, list[str]]:
 def folds(test: AppTest) -> list[str]:
     """The words of the folds below the picture."""
     return [word.label for word in test.button if (word.key or "").startswith("word:fold:")]
+
+
+def instruments(test: AppTest, *fields: str) -> list[dict[str, Any]]:
+    """List the headers of the instruments of a page that have these fields."""
+    return [header for header, _ in map(opened, packets_of(test)) if {*fields} <= {*header}]
+
+
+@dataclass(frozen=True)
+class StepPages:
+    """Pages of the steps of an exhibit. `opening`: the link of each; `shared`: names of the link that other pages have, too, and no prefix."""
+
+    slug: str
+    opening: Mapping[str, object] = field(default_factory=dict)
+    shared: Collection[str] = ("text",)
+
+    def __call__(
+        self, step: int = 1, *folds: str, guess: Mapping[str, object] = {}, **link: object
+    ) -> AppTest:
+        """Draw a step that stands, with these folds open, answers given and values in its link."""
+        values = {"step": step} | dict(self.opening) | link
+        test = drawn(
+            self.slug,
+            {
+                name if name in self.shared else f"{self.slug}.{name}": str(value)
+                for name, value in values.items()
+            },
+            {f"fold:{self.slug}.{fold}": True for fold in folds}
+            | {f"predict:{self.slug}.{question}": answer for question, answer in guess.items()},
+            guarded=True,
+        )
+        assert not test.exception and "went wrong" not in said(test)
+        return test
+
+    def answer(self, test: AppTest, question: str) -> Any:
+        """Return the right answer to a question of a page."""
+        asked = test.session_state[f"predict:{self.slug}.{question}:asked"]["of"]
+        return asked[3] if len(asked) == 5 else asked[-1]

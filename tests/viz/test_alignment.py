@@ -10,21 +10,20 @@ import pytest
 import torch
 from deep import deep
 from drawn_layers import all_rows, drawn_rows
-from exhibit_pages import said
-from packets import opened, unpacked
+from exhibit_pages import StepPages, instruments, said
+from exhibit_visits import answered
+from packets import opened, packets_of, unpacked
 from shown_values import states
-from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from core import edits
 from core.analysis.preset_checks import check_translation
 from core.model import Model
 from core.models import families
-from core.serving.engine import Engine, Listing
+from core.serving.engine import Engine, Listing, default
 from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe
-from viz.course.why.alignment import exhibit, maths, steps
-from viz.course.why.alignment.charts import mixing
+from viz.course.why.alignment import exhibit, maths
 from viz.course.why.alignment.params import SENTENCES, Params
 from viz.labels import distinct, percent
 
@@ -33,8 +32,9 @@ KINDS = {
     "luong-global-en-es": {"attention": "luong-global", "score": "general", "input_feeding": True},
     "rnn-en-es": {"attention": "none", "bidirectional": False},
 }
-SCRIPT = "from viz.shell import errors\nfrom viz.course.why.alignment import exhibit as e\nwith errors.guard():\n    e.EXHIBIT.page()"
 TEXT = "She has a white car."
+STEPS = range(1, len(exhibit.EXHIBIT.steps) + 1)
+page = StepPages("alignment", {"text": TEXT}, ("text", "present"))
 
 
 def build(name: str) -> Model:
@@ -53,35 +53,22 @@ def build(name: str) -> Model:
 
 
 @pytest.fixture(autouse=True)
-def engine(request, monkeypatch) -> Iterator[Engine]:
-    there = getattr(request, "param", tuple(KINDS))
-    made = {name: build(name) for name in there}
-    with Engine(
-        opener=made.__getitem__, listing=lambda: tuple(Listing(name, True, "", "seq2seq") for name in there)
-    ) as engine:
+def engine(request, monkeypatch) -> Iterator[None]:
+    made = {name: build(name) for name in getattr(request, "param", KINDS)}
+    listing = tuple(Listing(name, True, "", "seq2seq") for name in made)
+    with Engine(opener=made.__getitem__, listing=lambda: listing) as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
-        yield engine
+        yield
 
 
-def page(step: int = 1, *folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
-    test = AppTest.from_string(SCRIPT, default_timeout=120)
-    for name, value in ({"step": str(step), "text": TEXT} | link).items():
-        test.query_params[name if name in ("text", "present") else f"alignment.{name}"] = value
-    for name in folded:
-        test.session_state[f"fold:{name}"] = True
-    for name, value in (state or {}).items():
-        test.session_state[name] = value
-    test.run()
-    assert not test.exception
-    return test
+@pytest.fixture
+def data(engine):
+    return exhibit.compute(Params(TEXT))
 
 
-def matrices(test: AppTest) -> dict[str, bytes]:
-    sent = [element.proto.bytes for element in test.get("bidi_component") if element.proto.bytes]
-    return {opened(packet)[0]["title"]: packet for packet in sent if "scale" in opened(packet)[0]}
-
-
-# ------------------------------------------------------------------ the run
+def matrices(test) -> dict[str, bytes]:
+    packets = {opened(packet)[0].get("title"): packet for packet in packets_of(test)}
+    return {title: packet for title, packet in packets.items() if "scale" in opened(packet)[0]}
 
 
 @pytest.mark.quick(1)
@@ -92,14 +79,14 @@ def test_weights_are_the_softmax_of_the_scores_and_the_context_is_their_mix(asks
     assert data.model == maths.ASKERS[asks] and data.written_tokens[-1] == "END"
     exps = np.exp(data.scores.astype(float) - data.scores.max(1, keepdims=True))
     np.testing.assert_allclose(exps / exps.sum(1, keepdims=True), data.weights, atol=1e-5)
-    np.testing.assert_allclose(data.weights.sum(1), 1, atol=1e-5)
-    assert exhibit.thumbnail().count("<rect") >= exhibit.compute(Params(TEXT)).weights.size
     np.testing.assert_allclose(data.weights @ data.joined, data.contexts, atol=1e-5)
+    own, other = ("before", "now") if asks == "before" else ("now", "before")
+    assert getattr(data, own) == 0 < getattr(data, other), "who asks is a matter of the model"
 
 
-def test_the_backward_half_is_the_forward_cell_on_the_reversed_sentence():
+def test_the_backward_half_is_the_forward_cell_on_the_reversed_sentence(data):
     """C007."""
-    data, model = exhibit.compute(Params(TEXT)), build("bahdanau-en-es")
+    model = build("bahdanau-en-es")
     np.testing.assert_array_equal(np.concatenate((data.ahead, data.back), 1), data.joined)
     cell = model.network.encoder.backward_cells[0]
     oracle = torch.nn.LSTM(34, 17, batch_first=True)
@@ -111,66 +98,42 @@ def test_the_backward_half_is_the_forward_cell_on_the_reversed_sentence():
             "bias_hh_l0": cell.from_hidden.bias,
         }
     )
-    run = model.run(TEXT)
-    x = torch.tensor(run.trace["encoder.embed.out"])
+    x = torch.tensor(model.run(TEXT).trace["encoder.embed.out"])
     with torch.no_grad():
         expected = oracle(x.flip(0)[None])[0][0].flip(0)
     np.testing.assert_allclose(data.back, expected, atol=1e-5)
 
 
-def test_who_asks_is_a_matter_of_the_model():
-    """C009."""
-    before, now = (exhibit.compute(Params(TEXT, asks)) for asks in ("before", "now"))
-    assert before.before == 0 < before.now and now.now == 0 < now.before
-
-
-# ------------------------------------------------------------------ the page
-
-
-@pytest.mark.quick(4)
-@pytest.mark.parametrize("step", range(1, len(exhibit.EXHIBIT.steps) + 1))
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("asks", deep(maths.ASKERS, list(maths.ASKERS)[1:]))
-def test_every_step_has_a_picture_and_a_sentence_of_numbers(step, asks):
-    test = page(step, asks=asks)
-    assert (
-        test.title[0].value == "Alignment"
-        and len(test.get("plotly_chart")) + len(test.get("bidi_component")) >= 1
-    )
-    assert any(character.isdigit() for text in (*test.text, *test.markdown) for character in text.value)
+def test_every_step_opens_for_both_who_ask(step, asks):
+    page(step, asks=asks)
 
 
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("engine", [("bahdanau-en-es",)], indirect=True)
-@pytest.mark.parametrize("step", range(1, len(exhibit.EXHIBIT.steps) + 1))
+@pytest.mark.parametrize("step", STEPS)
 def test_one_model_is_enough_and_the_page_says_what_is_missing(step):
     test = page(step, asks="now")
-    assert states(said(test), "luong-global-en-es")
-    if step == 5:
-        assert states(said(test).replace("\\", ""), "rnn-en-es")
+    assert states(said(test), "luong-global-en-es") and (step != 5 or states(said(test), "rnn-en-es"))
 
 
 @pytest.mark.slow
 def test_the_guess_is_answered_by_this_sentence():
     answers = set()
     for text in SENTENCES:
-        data = exhibit.compute(Params(text))
-        row = maths.telling(data)
-        answer = distinct(data.words)[int(data.weights[row].argmax())]
-        answers.add(answer)
-        before = page(1, text=text)
-        assert f"{percent(data.weights[row].max())} to" not in said(before)
-        test = page(1, text=text, state={"predict:alignment.first": answer})
-        assert "Right." in said(test).replace(
-            "\\", ""
-        ) and f"It gives {percent(data.weights[row].max())} to" in said(test)
+        data, test = exhibit.compute(Params(text)), answered(page(text=text))
+        row = data.weights[maths.telling(data)]
+        assert page.answer(test, "first") == distinct(data.words)[int(row.argmax())]
+        assert f"It gives {percent(row.max())} to" in said(test)
+        answers.add(page.answer(test, "first"))
     assert len(answers) > 1
 
 
-def test_both_directions_and_their_join_with_shapes():
+def test_both_directions_and_their_join_with_shapes(data):
     """C007."""
-    test = page(2)
-    n = len(exhibit.compute(Params(TEXT)).words)
-    tiles = drawn_rows(test, "value")
+    tiles, n = drawn_rows(page(2), "value"), len(data.words)
     assert [len(tile["value"]) for tile in tiles] == n * [17] + n * [17] + n * [34]
     assert list(dict.fromkeys(tile["name"] for tile in tiles)) == [
         f"from the left → ({n} × 17)",
@@ -179,98 +142,62 @@ def test_both_directions_and_their_join_with_shapes():
     ]
 
 
-def test_scores_weights_and_mix_of_a_chosen_word():
+def test_scores_weights_and_mix_of_a_chosen_word(data):
     """C006."""
-    data = exhibit.compute(Params(TEXT))
-    test = page(3, word="1")
+    test = page(3, "equation", word=1)
     bars, n = all_rows(test, "number", mark="rect"), len(data.scores[1])
-    scores, weights = bars[:n], bars[n:]
-    assert [bar["said"] for bar in scores] == [
-        f"{s:.2f}".replace("-", "−") if f"{s:.2f}" != "-0.00" else "0.00" for s in data.scores[1]
-    ]
-    assert [bar["number"] for bar in weights] == pytest.approx(data.weights[1], abs=1e-6)
+    scores = [float(bar["said"].replace("−", "-")) for bar in bars[:n]]
+    assert scores == pytest.approx(data.scores[1], abs=0.006)
+    assert [bar["number"] for bar in bars[n:]] == pytest.approx(data.weights[1], abs=1e-6)
     assert states(said(test), f"{data.weights[1].sum():.3f}")
-
-
-def test_the_matrix_grows_a_row_a_word():
-    """C008."""
-    data = exhibit.compute(Params(TEXT))
-    for rows in (1, 3):
-        (packet,) = matrices(page(4, rows=str(rows))).values()
-        assert opened(packet)[0]["queries"] == list(data.written_tokens[:rows])
-        np.testing.assert_allclose(unpacked(packet), data.weights[:rows], atol=1e-6)
-
-
-@pytest.mark.slow
-def test_without_attention_the_context_is_the_mean():
-    data = exhibit.compute(Params(TEXT))
-    text, weights, off = maths.even(data.model, TEXT)
-    run = build("bahdanau-en-es").run(TEXT, edits=[edits.Uniform("decoder.attn.scores")])
-    assert text == run.target_text and off < 1e-6
-    np.testing.assert_allclose(weights, 1 / len(data.words), atol=1e-6)
-    np.testing.assert_allclose(run.trace["decoder.attn.context"][0], data.joined.mean(0), atol=1e-6)
-    test = page(5)
-    assert f"1 / {len(data.words)} = {1 / len(data.words):.3f}" in said(test)
-    assert len(test.get("bidi_component")) >= 2
-
-
-@pytest.mark.slow
-def test_both_trained_orders_side_by_side():
-    """C009."""
-    test = page(6)
-    assert set(matrices(test)) == {"sₜ₋₁, Bahdanau: bahdanau-en-es", "sₜ, Luong: luong-global-en-es"}
-    largest = exhibit.compute(Params(TEXT)).weights.max(1).mean()
-    assert states(said(test), percent(largest))
-    assert "difference" not in said(test), "figures of a test stand in the fold"
-    assert states(said(page(6, "alignment.equation")), "$s_{t-1}$", "0")
-
-
-def test_the_equation_has_both_ways_of_scoring_and_the_slopes():
-    test = page(3, "alignment.equation")
-    told = said(test)
-    for phrase in ("Both formulas give these scores", "Raise the score"):
-        assert phrase in told, phrase
     assert any("derivative" in title for title in matrices(test))
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+def test_the_matrix_grows_a_row_a_word(data, rows):
+    """C008."""
+    (packet,) = matrices(page(4, rows=rows)).values()
+    assert opened(packet)[0]["queries"] == list(data.written_tokens[:rows])
+    np.testing.assert_allclose(unpacked(packet), data.weights[:rows], atol=1e-6)
+
+
 @pytest.mark.slow
-def test_the_lines_to_take_away_make_the_same_context():
-    data = exhibit.compute(Params(TEXT))
-    names: dict[str, object] = {"build": build}
-    exec(steps.code(Params(TEXT), data).replace("core.open_model", "build"), names)
-    np.testing.assert_allclose(names["c"], data.contexts, atol=1e-5)
+def test_without_attention_the_context_is_the_mean(data):
+    text, weights, off = maths.even(data.model, TEXT)
+    run = build("bahdanau-en-es").run(TEXT, edits=[edits.Uniform("decoder.attn.scores")])
+    share = 1 / len(data.words)
+    assert text == run.target_text and off < 1e-6
+    np.testing.assert_allclose(weights, share, atol=1e-6)
+    np.testing.assert_allclose(run.trace["decoder.attn.context"][0], data.joined.mean(0), atol=1e-6)
+    assert f"1 / {len(data.words)} = {share:.3f}" in said(page(5))
 
 
-def test_the_figure_as_data():
-    figure = mixing(
-        np.array([-1.0, 2.0]), np.array([0.05, 0.95]), np.zeros((2, 34)), np.ones(34), ["<b>", "c"]
-    )
-    assert all(bar["y"] <= bar["y2"] for bar in all_rows(figure, "number", mark="rect"))
-    assert [row["said"] for row in drawn_rows(figure, "middle")] == ["−1.00", "2.00", "0.05", "0.95"]
-    assert [len(tile["value"]) for tile in drawn_rows(figure, "value")] == [34, 34, 34], (
-        "two states and their mix"
-    )
-    words = [row["said"] for row in all_rows(figure, "said", mark="text")]
-    assert {"<b>", "c"} <= {*words}, "text of visitors is no markup"
+@pytest.mark.slow
+def test_both_trained_orders_side_by_side(data):
+    """C009."""
+    test = page(6, "equation")
+    assert {"sₜ₋₁, Bahdanau: bahdanau-en-es", "sₜ, Luong: luong-global-en-es"} <= {*matrices(test)}
+    assert states(said(test), percent(data.weights.max(1).mean()))
+    assert states(said(test), "$s_{t-1}$", "0")
 
 
 def test_a_recurrent_translator_has_no_heads():
     """What the picture says of a touched word speaks of the model: it has one alignment."""
-    sent = [opened(element.proto.bytes)[0] for element in page().get("bidi_component") if element.proto.bytes]
-    (say,) = [packet["say"] for packet in sent if "say" in packet]
-    assert "the model gives" in say["looks"] and not any("head" in text for text in say.values())
+    (packet,) = instruments(page(), "say")
+    assert "the model gives" in packet["say"]["looks"]
+    assert not any("head" in text for text in packet["say"].values())
 
 
 @pytest.mark.slow
 def test_a_telling_error_of_one_vector_is_told_beside_it_for_a_ready_made_sentence():
-    def errors(**link: str) -> list[str]:
-        return [text.value for text in page(5, **link).text if text.value.startswith("A telling error")]
+    def errors(**link: object) -> str:
+        texts = [text.value for text in page(5, **link).text]
+        return "\n".join(text for text in texts if text.startswith("A telling error"))
 
-    written = core.serving.engine.default().open(maths.ONE_VECTOR).run(TEXT, keep=[]).target_text
-    right = "Ella tiene un auto blanco."
-    assert states("\n".join(errors(text=TEXT)), maths.ONE_VECTOR, f"“{written}”", f"“{right}”")
-    assert states("\n".join(errors(text=TEXT, present="1")), f"“{right}”"), "before a room too"
-    assert errors(text="I gave my little sister a red ball.") == [], "nothing is promised of it"
-    assert all(check_translation(text, maths.ONE_VECTOR, "") for text in SENTENCES), (
-        "each ready-made sentence has a right translation"
-    )
+    written = default().open(maths.ONE_VECTOR).run(TEXT, keep=[]).target_text
+    right = "“Ella tiene un auto blanco.”"
+    assert states(errors(), maths.ONE_VECTOR, f"“{written}”", right)
+    assert states(errors(present=1), right), "before a room too"
+    assert errors(text="I gave my little sister a red ball.") == "", "nothing is promised of it"
+    checked = [check_translation(text, maths.ONE_VECTOR, "") for text in SENTENCES]
+    assert all(checked), "each ready-made sentence has a right translation"

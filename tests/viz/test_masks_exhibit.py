@@ -1,4 +1,4 @@
-"""The exhibit on masks, without a browser: every kind of mask, the link, the folds, on small random models."""
+"""The editor of masks on small random models: every kind of mask, its link and its folds."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 import torch
 from drawn_layers import drawn_rows
-from exhibit_pages import said
+from exhibit_pages import StepPages, instruments, said
 from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
-from packets import opened
 from shown_values import states
-from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from core import masks
@@ -26,18 +24,20 @@ from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe
 from viz.course.kit import erratum_card as errata
-from viz.course.self_attention.masks import editor, exhibit, read
+from viz.course.self_attention.masks import editor, read
 from viz.course.self_attention.masks.read import SENTENCES, MaskedHead, matrices
 from viz.course.shared import masks as lesson
 from viz.course.shared import masks_batch, masks_panels
 from viz.labels import percent
 
 NAMES = {"gpt-mini": "gpt", "translator-en-es": "transformer"}
-N = 5  # words of "I am a student."
+TEXT, N = "I am a student.", 5
+page = StepPages("masks", {"text": TEXT}, ("text", "layer", "head"))
+EDITOR = 6
 
 
 def _open_random(name: str) -> Model:
-    """A random model under a shipped name: these tests are about the page, not about what was learned."""
+    """Open a random model under a shipped name: these tests are about the page, not about what was learned."""
     corpus = [*SENTENCES, "The red house on the hill is very old.", "She has a white car."] * 6
     backend = learn_byte_level_bpe(corpus, 420, ("<pad>", "<start>", "<end>"), prefix_space=True)
     family = families()[NAMES[name]]
@@ -51,37 +51,14 @@ def _open_random(name: str) -> Model:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _engine() -> Iterator[Engine]:
-    before = core.serving.engine._default
-    with Engine(opener=_open_random, listing=lambda: tuple(Listing(name, True) for name in NAMES)) as engine:
-        core.serving.engine._default = engine
-        yield engine
-    core.serving.engine._default = before
-
-
-def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
-    """The editor, the page's last step, with a link's values, some folds open."""
-    link = {"step": str(len(exhibit.EXHIBIT.steps))} | link
-    test = AppTest.from_string(
-        "from viz.course.self_attention.masks import exhibit as e\ne.EXHIBIT.page()", default_timeout=60
-    )
-    for name, value in link.items():
-        test.query_params[name if name in ("text", "layer", "head") else f"masks.{name}"] = value
-    for name in folded:
-        test.session_state[f"fold:{name}"] = True
-    for name, value in (state or {}).items():
-        test.session_state[name] = value
-    return test.run()
-
-
-def packets(test: AppTest) -> dict[str, dict]:
-    """The headers of the instruments on the page by title."""
-    found = [e.proto.bytes for e in test.get("bidi_component") if e.proto.bytes]
-    headers = [opened(data)[0] for data in found]
-    return {header.get("title", ""): header for header in headers}
-
-
-# ------------------------------------------------------------------ compute
+def _engine() -> Iterator[None]:
+    listing = tuple(Listing(name, True) for name in NAMES)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Engine(opener=_open_random, listing=lambda: listing) as engine,
+    ):
+        patch.setattr(core.serving.engine, "_default", engine)
+        yield
 
 
 @pytest.mark.parametrize("kind", lesson.KINDS)
@@ -93,28 +70,22 @@ def test_the_mask_is_in_the_real_run_and_the_pattern_is_its_tensor(kind):
     assert np.array_equal(data.allowed, params.recipe.allowed(n))
     assert (data.pattern[~data.allowed] == 0).all()
     np.testing.assert_allclose(data.pattern.sum(-1), data.allowed.any(-1), atol=1e-5)
-    for query in range(n):
-        np.testing.assert_allclose(
-            lesson.row(data.scores[query], data.allowed[query]).weights, data.pattern[query], atol=1e-5
-        )
+    rows = [lesson.row(*each).weights for each in zip(data.scores, data.allowed, strict=True)]
+    np.testing.assert_allclose(rows, data.pattern, atol=1e-5)
 
 
 def test_in_one_layer_the_scores_stay_and_in_every_layer_they_change():
     causal, here, everywhere = (
-        matrices(MaskedHead(layer=1, recipe=lesson.Recipe(kind), everywhere=where))
+        matrices(MaskedHead(layer=1, recipe=lesson.Recipe(kind), everywhere=where)).scores
         for kind, where in (("causal", False), ("full", False), ("full", True))
     )
-    assert np.array_equal(causal.scores, here.scores)
-    assert not np.allclose(here.scores, everywhere.scores)
+    assert np.array_equal(causal, here) and not np.allclose(here, everywhere)
 
 
-def test_a_mask_drawn_by_hand_is_used():
+def test_a_mask_drawn_by_hand_is_used_and_one_of_another_size_refused_in_three_parts():
     rows = tuple(tuple(bool((i + j) % 2) for j in range(N)) for i in range(N))
     data = matrices(MaskedHead(text=SENTENCES[0], mask_rows=rows))
     assert tuple(map(tuple, data.allowed.tolist())) == rows
-
-
-def test_a_mask_of_another_size_is_refused_in_three_parts():
     with pytest.raises(InputError) as caught:
         matrices(MaskedHead(text=SENTENCES[0], mask_rows=((True,),)))
     assert caught.value.wrong and caught.value.rule and caught.value.remedy
@@ -123,50 +94,38 @@ def test_a_mask_of_another_size_is_refused_in_three_parts():
 def test_the_lines_to_take_away_make_the_same_numbers():
     for params in (
         MaskedHead(layer=1, head=1, recipe=lesson.Recipe("sparse")),
-        MaskedHead(text="I am a student.", mask_rows=tuple(map(tuple, masks.strict(N).tolist()))),
+        MaskedHead(text=TEXT, mask_rows=tuple(map(tuple, masks.strict(N).tolist()))),
     ):
-        lines = editor.code(params).replace("core.open_model", "open_random")
         names = {"open_random": _open_random}
-        exec(lines, names)
+        exec(editor.code(params).replace("core.open_model", "open_random"), names)
         np.testing.assert_allclose(names["pattern"], matrices(params).pattern, atol=1e-6)
-
-
-# ------------------------------------------------------------------ the page
 
 
 @pytest.mark.quick(3)
 @pytest.mark.parametrize("kind", masks_panels.PILLS)
 def test_every_kind_of_mask_shows_three_matrices_and_a_sentence_of_numbers(kind):
     """C033."""
-    test = page(kind=kind, text="I am a student.")
-    assert not test.exception
-    assert test.title[0].value == "Masks"
-    shown = packets(test)
-    assert len([title for title in shown if title]) == 3 and "Mask" in shown
-    assert all(shown[title]["queries"] == ["I", "am", "a", "student", "."] for title in shown if title)
-    assert (
-        shown["Scores, before the mask"]["scale"] == "score"
-        and shown["Pattern, after softmax"]["scale"] == "pattern"
-    )
+    test = page(EDITOR, kind=kind)
+    scales = {header["title"]: header.get("scale") for header in instruments(test, "queries")}
+    assert "Mask" in scales and len(scales) == 3
+    assert scales["Scores, before the mask"] == "score" and scales["Pattern, after softmax"] == "pattern"
+    words = ["I", "am", "a", "student", "."]
+    assert all(header["queries"] == words for header in instruments(test, "queries"))
     assert any("may attend to" in text.value for text in test.text)
 
 
 def test_a_row_with_nothing_allowed_is_told_in_words():
     """C036."""
-    test = page(kind="strict", text="I am a student.")
-    assert states(said(test), "“I”", "NaN")
-    chosen = page(kind="strict", text="I am a student.", cell="0.3")
-    assert states(said(chosen), "“I”", "= 0 in all 5 cells")
-    assert "nan" not in said(chosen).replace("NaN", "").lower().split()
+    strict, chosen = (said(page(EDITOR, kind="strict", **cell)) for cell in ({}, {"cell": "0.3"}))
+    assert states(strict, "“I”", "NaN") and states(chosen, "“I”", "= 0 in all 5 cells")
+    assert "nan" not in chosen.replace("NaN", "").lower().split()
 
 
 def test_the_sentence_says_what_the_mask_took_away():
-    data = matrices(MaskedHead(text="I am a student.", layer=1))
-    row = lesson.row(data.scores[1], data.allowed[1])
-    told = editor.sentence(data, 1, 0)
+    data = matrices(MaskedHead(text=TEXT, layer=1))
+    row, told = lesson.row(data.scores[1], data.allowed[1]), editor.sentence(data, 1, 0)
     assert states(told, "“am”", "2 of 5 words") and f"{percent(data.pattern[1, 0])} to “I”" in told
-    assert f"{1 / (1 - row.hidden):.2f} times as large" in told
-    assert states(told, percent(row.hidden))
+    assert f"{1 / (1 - row.hidden):.2f} times as large" in told and states(told, percent(row.hidden))
     without = data.pattern[1, :2] * (1 - row.hidden)
     np.testing.assert_allclose(without, lesson.softmax(data.scores)[1, :2], rtol=1e-4)
 
@@ -176,75 +135,52 @@ def test_the_page_opens_on_the_head_that_looks_back_most_sharply():
     runs = [_open_random("gpt-mini").run(text).attention("causal").weights for text in SENTENCES]
     by_hand = [np.mean([w[layer, head, i, 1 : i - 1].max() for i in range(3, w.shape[-1])]) for w in runs]
     assert np.mean(by_hand) == pytest.approx(lesson.looks_back(runs).max())
-    test = page()
-    assert test.session_state["pills::layer"] == layer and test.session_state["pills::head"] == head
+    state = page(EDITOR).session_state
+    assert (state["pills::layer"], state["pills::head"]) == (layer, head)
 
 
 def test_a_link_restores_a_drawn_mask():
-    mask = np.eye(N, dtype=bool)
-    test = page(kind="own", drawn=masks_panels.pack(mask), text="I am a student.")
-    assert states(said(test), "1 of 5 words")
-    other = page(kind="own", drawn=masks_panels.pack(mask), text="She was hungry, so she ate the apple.")
-    assert not other.exception, "a mask of another sentence: the last one chosen by name stands in"
-
-
-# ------------------------------------------------------------------ the folds
+    drawn = masks_panels.pack(np.eye(N, dtype=bool))
+    assert states(said(page(EDITOR, kind="own", drawn=drawn)), "1 of 5 words")
+    page(EDITOR, kind="own", drawn=drawn, text=SENTENCES[1])  # a mask of another sentence: another stands in
 
 
 @pytest.mark.slow
 def test_a_fold_tells_what_belongs_in_it():
-    every = ("masks.change.5", "masks.finite", "masks.equation", "masks.looking", "Masks.documents")
-    test = page(*every, text="I am a student.", kind="strict")
-    assert not test.exception
-    told = said(test)
-    for phrase in (
-        "Largest leak",
-        "The row of",
-        "1.000, 0.899, 0.082, 0.005",
-        "E48",
-        "Rows with nothing allowed: 1",
-    ):
-        assert phrase in told, phrase
+    test = page(EDITOR, "change.5", "finite", "equation", "looking", kind="strict")
+    assert states(said(test), "Largest leak") and states(said(test), "The row of")
+    assert "nothing allowed: 1" in said(test)
     assert len(test.table) == 1 and test.table[0].value.index[-1] == "sum"
 
 
 def test_closed_folds_compute_nothing(monkeypatch):
     for module, name in ((errata, "show"), (editor.masks, "leak_curve"), (masks_batch, "run_batch")):
         monkeypatch.setattr(module, name, None)
-    assert not page().exception
+    page(EDITOR)
 
 
 def test_a_finite_number_leaks():
     """C037."""
-    data = matrices(MaskedHead(text="I am a student."))
-    expected = lesson.filled(data.scores, data.allowed, -1, p=data.d_head, inside=True).worst[1]
-    test = page("masks.finite", text="I am a student.", fill="-1", layer="0", head="0")
-    assert f"{percent(expected, 2)}" in said(test) and expected > 0.2
-    curves = drawn_rows(test, mark="line")
-    assert list(dict.fromkeys(point["line"] for point in curves)) == [
-        f"{when} dividing by √{data.d_head}" for when in ("before", "after")
-    ]
+    data = matrices(MaskedHead(text=TEXT))
+    leak = lesson.filled(data.scores, data.allowed, -1, p=data.d_head, inside=True).worst[1]
+    test = page(EDITOR, "finite", fill=-1, layer=0, head=0)
+    assert percent(leak, 2) in said(test) and leak > 0.2
+    lines = dict.fromkeys(point["line"] for point in drawn_rows(test, mark="line"))
+    assert list(lines) == [f"{when} dividing by √{data.d_head}" for when in ("before", "after")]
 
 
 def test_a_batch_of_two_sentences_shows_every_mask():
     """C071."""
-    test = page("masks.batch")
-    assert not test.exception
-    titles = set(packets(test))
+    test = page(EDITOR, "batch")
+    titles = {header.get("title") for header in instruments(test)}
     assert {"Source padding", "Target padding", "Causal", "Target: both"} <= titles
     assert states(said(test), "0.0")
 
 
 def test_the_question_is_answered_with_this_rows_numbers():
-    before = page(text="I am a student.")
-    assert "same factor" not in said(before)
-    test = page(text="I am a student.", layer="0", head="0", state={"predict:masks.guess": "It is lost"})
-    data = matrices(MaskedHead(text="I am a student."))
+    test, data = page(EDITOR, layer=0, head=0, guess={"guess": "It is lost"}), matrices(MaskedHead(text=TEXT))
     told = lesson.mask_favourite(data.scores, data.allowed, 2)
     assert told is not None and f"from {told.before:.3f} to {told.after:.3f}" in said(test)
-
-
-# ------------------------------------------------------------------ parts
 
 
 @given(some.integers(1, 40).flatmap(lambda n: arrays(bool, (n, n))))

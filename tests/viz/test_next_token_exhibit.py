@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from drawn_layers import drawn_rows, find_layers, layer, mark_type
-from exhibit_pages import drawn, layers, said
-from packets import opened
+from drawn_layers import drawn_rows
+from exhibit_pages import StepPages, instruments, layers, said
 
 from core.serving.engine import default
-from viz import theme
 from viz.course.gpt.conditionals import conditionals
 from viz.course.gpt.next_token import charts, plan
 from viz.course.gpt.next_token.exhibit import (
@@ -29,6 +25,10 @@ from viz.course.gpt.next_token.exhibit import (
 TEXTS = (Params.text, "Psychology is the study of the mind.")
 
 
+def kinds(chart) -> set[str]:
+    return {row["kind"] for layer in layers(chart) for row in layer}
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_bars_are_the_conditionals_and_wait_for_the_guess(text: str) -> None:
     """C101."""
@@ -36,8 +36,8 @@ def test_the_bars_are_the_conditionals_and_wait_for_the_guess(text: str) -> None
     view, words = guess(Params(text), compute(Params(text))), words_of(full.tokens)
     assert view.answer == words[1 + int(full.logprobs[1:].argmin())]
     assert view.rows["ln P"].tolist() == full.logprobs.tolist()
-    assert {row["said"] for layer in layers(view.chart(False)) for row in layer} == {"?"}
-    assert not any("value" in row for layer in layers(view.chart(False)) for row in layer)
+    covered = [row for layer in layers(view.chart(False)) for row in layer]
+    assert {row["said"] for row in covered} == {"?"} and not any("value" in row for row in covered)
     rows = drawn_rows(view.chart(True), "kind")
     np.testing.assert_allclose([row["value"] for row in rows], full.logprobs)
     np.testing.assert_allclose([row["sum"] for row in rows], np.cumsum(full.logprobs))
@@ -51,17 +51,12 @@ def test_the_block_is_the_transformers_without_cross_attention() -> None:
     """C100: the diagram, struck out after the guess; each box shows what leaves it."""
     assert dropped_part() == block(Params(), compute(Params())).answer == "cross-attention"
     own = sum(weight.numel() for weight in default().open(MODEL).network.layers[0].parameters())
+    page = StepPages("next_token")
     for part in (None, *plan.PARTS):
-        state = {"predict:next_token.gone": "cross-attention"} if part else {}
-        link = {"next_token.step": "2", "next_token.box": part.name} if part else {"next_token.step": "2"}
-        test = drawn("next_token", link, state, guarded=True)
-        (sent,) = (
-            packet
-            for element in test.get("bidi_component")
-            if element.proto.bytes and "nodes" in (packet := opened(element.proto.bytes)[0])
-        )
-        struck = {node["name"] for node in sent["nodes"] if node["struck"]}
-        assert not test.exception and struck == (set(plan.DROPPED) if part else set())
+        test = page(2, box=part.name, guess={"gone": "cross-attention"}) if part else page(2)
+        (diagram,) = instruments(test, "nodes")
+        struck = {node["name"] for node in diagram["nodes"] if node["struck"]}
+        assert struck == (set(plan.DROPPED) if part else set())
         if part:
             assert part.does in said(test) and bool(test.get("plotly_chart")) == bool(part.leaf)
     assert f"6 blocks of {own:,}" in said(test)
@@ -78,28 +73,16 @@ def test_gpt_masks_what_is_ahead_and_bert_nothing(text: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_window_forgets() -> None:
+@pytest.mark.parametrize("k", [1, 3, 40])
+def test_the_window_forgets(k: int) -> None:
     """E51, C101: k."""
-    model = default().open(MODEL)
-    full, one = conditionals(model, Params.text), conditionals(model, Params.text, 1)
-    for k in (1, 3, 40):
-        near, view = conditionals(model, Params.text, k), window(Params(k=k), compute(Params(k=k)))
-        assert view.answer == words_of(full.tokens)[2 + int((full.logprobs - one.logprobs)[2:].argmax())]
-        bars = {layer[0]["kind"]: layer for layer in layers(view.chart(True))[::2]}
-        assert {row["kind"] for layer in layers(view.chart(False)) for row in layer} == {charts.ALL}
-        for kind, values in ((charts.ALL, full.logprobs), (charts.NOW, near.logprobs)):
-            if kind in bars:
-                np.testing.assert_allclose([row["value"] for row in bars[kind]], values)
-        assert ("are the same" in view.summary) == (k == 40)
-        assert view.rows["difference"].sum() == pytest.approx(near.total - full.total)
-
-
-def test_the_bars_hang_and_the_sum_goes_on_below() -> None:
-    spec = charts.bars(["<b>", "a"], np.array([-1.0, -4.0]), marked=1).to_dict()
-    bars, line = layer(spec, mark="bar"), layer(spec, mark="line")
-    assert {mark_type(each) for each in find_layers(spec)} == {"bar", "line", "text"}
-    upper, lower = (each["encoding"]["y"]["scale"] for each in (bars, line))
-    assert upper["domain"] == [-4.8, 0] and lower["domain"] == [-5 * 1.12, 0]
-    assert json.dumps("<b>") in bars["encoding"]["x"]["axis"]["labelExpr"]  # an axis label, never markup
-    hue = bars["encoding"]["color"]["scale"]
-    assert dict(zip(hue["domain"], hue["range"], strict=True))[charts.MARKED] == theme.CATEGORICAL[1]
+    full, one, near = (conditionals(default().open(MODEL), Params.text, at) for at in (None, 1, k))
+    view = window(Params(k=k), compute(Params(k=k)))
+    assert view.answer == words_of(full.tokens)[2 + int((full.logprobs - one.logprobs)[2:].argmax())]
+    assert kinds(view.chart(False)) == {charts.ALL}
+    bars = {layer[0]["kind"]: [row["value"] for row in layer] for layer in layers(view.chart(True))[::2]}
+    for kind, values in ((charts.ALL, full.logprobs), (charts.NOW, near.logprobs)):
+        if kind in bars:
+            np.testing.assert_allclose(bars[kind], values)
+    assert ("are the same" in view.summary) == (k == 40)
+    assert view.rows["difference"].sum() == pytest.approx(near.total - full.total)

@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from drawn_layers import drawn_rows
-from exhibit_pages import chart, drawn, said
+from drawn_layers import all_rows, drawn_rows
+from exhibit_pages import StepPages, said
+from exhibit_visits import answered
 from shown_values import states
-from streamlit.testing.v1 import AppTest
 
 from core import masks
 from core.layers.block_sparse import PARTS, over_all_pairs, sparse
@@ -19,118 +19,89 @@ from viz.course.bert.sparse_attention import clock, maths, read
 from viz.course.bert.sparse_attention.maths import Mask, Shape
 from viz.course.bert.sparse_attention.params import LONG, Params
 
-SLUG = "sparse_attention."
 STORY = "One two three four five six seven eight nine ten. "
+page = StepPages("sparse_attention")
 
 
-def page(step: int, guess: dict[str, object] | None = None, **link: str) -> AppTest:
-    answered = {f"predict:{SLUG}{name}": value for name, value in (guess or {}).items()}
-    return drawn(
-        "sparse_attention",
-        {SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()},
-        answered,
-        guarded=True,
-    )
-
-
-def committed(test: AppTest, name: str) -> AppTest:
-    return test.button(key=f"predict:{SLUG}{name}:commit").click().run()
-
-
-def cells(test: AppTest) -> list[dict]:
-    return [row for rows in chart(test) for row in rows if "part" in row]
+def parts(test) -> list[str]:
+    """Return the part of the mask of each cell."""
+    return [row["part"] for row in all_rows(test) if "part" in row]
 
 
 def test_the_mask_of_the_course_is_counted_and_drawn_in_three_colours():
     """C095: local, global, random together; 622 of 4,096 blocks, 15.2%."""
-    before = page(1)
-    assert "622" not in said(before) and "15.2" not in said(before)
-    after = committed(page(1, {"share": 15}), "share")
-    assert "622 of 4,096, 15.2%" in said(after)
-    found = cells(after)
-    assert len(found) == 622 and {row["part"] for row in found} == set(PARTS)
-    mask = Mask.from_shape(Shape(4096))
+    test, mask = answered(page()), Mask.from_shape(Shape(4096))
+    assert "622 of 4,096, 15.2%" in said(test)
     counts = mask.counts()
     assert (counts["window"], counts["global"], counts["random"]) == (190, 252, 186)
-    assert sum(row["part"] == "random" for row in found) == counts["random"]
-    assert sum(row["part"] == "global" for row in found) == counts["global"]
     shared = int((mask.parts["window"] & mask.parts["global"]).sum())
-    assert sum(row["part"] == "window" for row in found) == counts["window"] - shared
+    drawn = {part: parts(test).count(part) for part in PARTS}
+    assert drawn == counts | {"window": counts["window"] - shared} and sum(drawn.values()) == 622
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_each_part_is_drawn_by_itself(part):
     """C095: separately."""
-    found = cells(page(1, shown=part))
-    assert {row["part"] for row in found} == {part}
-    assert len(found) == Mask.from_shape(Shape(4096)).counts()[part]
+    assert parts(page(shown=part)) == [part] * Mask.from_shape(Shape(4096)).counts()[part]
 
 
 def test_the_sliders_change_the_mask_and_the_seed_its_random_blocks_alone():
-    mask = Mask.from_shape(Shape(1024, 32, 5, 1, 2, 3))
+    mask, other = (Mask.from_shape(Shape(1024, 32, 5, 1, 2, seed)) for seed in (3, 4))
     assert (mask.parts["window"] == masks.window(32, 2).numpy()).all()
     assert (mask.parts["global"] == masks.global_tokens(32, [0]).numpy()).all()
-    other = Mask.from_shape(Shape(1024, 32, 5, 1, 2, 4))
     assert (other.parts["random"] != mask.parts["random"]).any()
     assert (other.union(PARTS[:2]) == mask.union(PARTS[:2])).all()
-    test = page(1, n="1024", block="32", window="5", n_global="1", n_random="2", seed="3")
-    assert len(cells(test)) == int(mask.union().sum())
+    test = page(n=1024, block=32, window=5, n_global=1, n_random=2, seed=3)
+    assert len(parts(test)) == mask.union().sum()
 
 
 def test_the_share_kept_falls_with_the_length_and_full_is_768_mib_against_12():
-    before = page(2)
-    assert drawn_rows(before, "line") == [] and "768" not in said(before)
-    after = committed(page(2), "double")
-    assert states(said(after), "768 MiB") and "12 MiB" in said(after)
-    assert "15.2%" in said(after)
-    kept = [row["y"] for row in drawn_rows(after, mark="line") if row["line"] == "kept"]
+    test = answered(page(2))
+    assert states(said(test), "768 MiB") and "12 MiB" in said(test) and "15.2%" in said(test)
+    kept = [row["y"] for row in drawn_rows(test, mark="line") if row["line"] == "kept"]
     wanted = [maths.score_bytes(n, maths.share(Shape(n))) for n in maths.LENGTHS]
     assert kept == pytest.approx(wanted) and wanted[-1] == 12 * 622 * 64 * 64 * 4
-    shares = maths.shares(Shape())
-    assert all(later < earlier for earlier, later in pairwise(shares))
+    assert all(later < earlier for earlier, later in pairwise(maths.shares(Shape())))
 
 
 def test_full_mask_equals_full_attention():
     """C095: with a window as wide as the text every pair is kept, and the blocks give the numbers of full attention."""
-    shape = Shape(512, 16, 9, 6, 6)
     whole = Shape(128, 16, 9, 6, 6)
-    assert maths.share(whole) == 1 and maths.share(shape) < 1
+    assert maths.share(whole) == 1 > maths.share(Shape(512, 16, 9, 6, 6))
     q, k, v = torch.randn(3, 1, 1, 128, 8, generator=torch.Generator().manual_seed(2))
-    real = torch.ones(1, 128, dtype=torch.bool)
-    ours = sparse(q, k, v, whole.layout(), 16, real)
+    ours = sparse(q, k, v, whole.layout(), 16, torch.ones(1, 128, dtype=torch.bool))
     torch.testing.assert_close(ours, over_all_pairs(q, k, v, masks.full(128)), atol=1e-5, rtol=1e-5)
 
 
 def test_a_way_is_as_long_as_a_search_by_powers_says():
     mask = Mask.from_shape(Shape(1024, 32, 3, 1, 1, 5))
-    for parts in (PARTS, PARTS[:1], ("random",), ("global",)):
-        kept = mask.union(parts) | np.eye(32, dtype=bool)
-        found, reached, layers = maths.distances(mask.union(parts)), np.eye(32, dtype=bool), 0
+    for chosen in (PARTS, PARTS[:1], ("random",), ("global",)):
+        kept = mask.union(chosen) | np.eye(32, dtype=bool)
+        found, reached, layers = maths.distances(mask.union(chosen)), np.eye(32, dtype=bool), 0
         while layers <= found.max():
             assert ((found >= 0) & (found <= layers) == reached).all()
             reached, layers = (kept.astype(int) @ reached) > 0, layers + 1
         for source, target in ((0, 31), (7, 20), (31, 3), (4, 4)):
-            way = maths.way(mask, source, target, parts)
+            way = maths.way(mask, source, target, chosen)
             steps = found[target, source]
             assert (way.steps if way.steps is not None else -1) == steps
-            assert all(mask.union(parts)[after, at] for at, after in pairwise(way.path))
+            assert all(mask.union(chosen)[after, at] for at, after in pairwise(way.path))
             assert len(way.parts) == max(0, steps)
     assert maths.far(mask, PARTS).most == 2 and maths.far(mask, PARTS[:1]).most == 31
 
 
 @pytest.mark.slow
 def test_the_path_waits_for_the_guess_and_names_its_blocks():
-    before = page(3)
-    assert not cells(before) and "Longest way" not in said(before)
     steps = str(Params().target - Params().source)
-    after = page(3, {"path.window": steps})
-    assert "Right" in said(after) and len(cells(after)) == int(steps)
-    every = page(3, {"path.all": "2"}, allowed="all")
-    assert "Right" in said(every) and "all three 2" in said(every)
-    never = page(3, {"path.random": "never"}, allowed="random", n_random="0")
-    assert "No path" in said(never)
-    same = page(3, {"path.window": "0"}, first="50", second="50")
-    assert "Both words" in said(same)
+    assert not parts(page(3)) and len(parts(page(3, guess={"path.window": steps}))) == int(steps)
+    for question, answer, words, link in (
+        ("path.window", steps, steps, {}),
+        ("path.all", "2", "all three 2", {"allowed": "all"}),
+        ("path.random", "never", "No path", {"allowed": "random", "n_random": 0}),
+    ):
+        test = page(3, guess={question: answer}, **link)
+        assert page.answer(test, question) == answer and words in said(test)
+    assert "Both words" in said(page(3, first=50, second=50))
 
 
 def test_the_recorded_run_comes_first_and_a_press_measures_this_mask(monkeypatch):
@@ -141,16 +112,16 @@ def test_the_recorded_run_comes_first_and_a_press_measures_this_mask(monkeypatch
     assert rows[-1].full.nbytes > 5 * rows[-1].blocks.nbytes
     assert rows[-1].full.seconds > 2 * rows[-1].blocks.seconds
     asked: list[tuple] = []
-    fake = maths.Timing(8, Cost(2e-3, 800), Cost(1e-3, 400))
-    monkeypatch.setattr(
-        maths,
-        "measure",
-        lambda n, *shape: asked.append((n, *shape)) or maths.Timing(n, fake.full, fake.blocks),
-    )
-    test = test.button(key=SLUG + "measure").click().run()
+
+    def measure(n: int, *shape: int) -> maths.Timing:
+        asked.append((n, *shape))
+        return maths.Timing(n, Cost(2e-3, 800), Cost(1e-3, 400))
+
+    monkeypatch.setattr(maths, "measure", measure)
+    test.button(key="sparse_attention.measure").click().run()
     assert not test.exception and "this server" in said(test)
     assert asked == [(n, 64, 3, 2, 3, 0) for n in maths.LENGTHS]
-    test = test.button(key=SLUG + "recorded").click().run()
+    test.button(key="sparse_attention.recorded").click().run()
     assert where in said(test)
 
 
@@ -162,18 +133,14 @@ def test_both_ways_are_measured_on_this_machine():
 
 @pytest.mark.slow
 def test_a_long_text_is_read_in_blocks_and_guesses_follow_the_answer():
-    before = page(5)
-    assert "rightly" not in said(before) and not before.exception and not before.error
-    found = read.reading(LONG, 3, 0)
-    assert found.n > 512 and found.blocks.shape == (-(-found.n // found.block),) * 2
+    test, found, guessed = answered(page(5)), read.reading(LONG, 3, 0), read.guesses(LONG)
+    assert not test.error and found.n > 512 and found.model == "bigbird-mini"
+    assert found.blocks.shape == (-(-found.n // found.block),) * 2
     np.testing.assert_allclose(found.blocks.sum(1), 1, atol=1e-4)
     assert found.blocks[~found.allowed].max() == 0 and 0.1 < found.allowed.mean() < 0.5
     assert sum(found.attention_by_part.values()) == pytest.approx(1, abs=1e-4)
-    after = committed(page(5, {"near": 50}), "near")
-    guessed = read.guesses(LONG)
-    assert states(said(after), guessed.n, guessed.blocks)
+    assert states(said(test), guessed.n, guessed.blocks)
     assert 0 < guessed.blocks <= guessed.n and 0 < guessed.same <= guessed.n
-    assert found.model == "bigbird-mini"
 
 
 @pytest.mark.quick(1)
@@ -185,14 +152,10 @@ def test_a_long_text_is_read_in_blocks_and_guesses_follow_the_answer():
         pytest.param(STORY * 90, "62 blocks of 16", marks=pytest.mark.slow),
         ("<b>[MASK]</b> $x^2$ \\[1] & co", "tokens in"),
         ("Сонце сідає за гори, і птахи летять додому. " * 20, "tokens in"),
+        (" ", "no word"),
     ],
-    ids=["one word", "longer than is read", "900 words", "signs", "another script"],
+    ids=["one word", "longer than is read", "900 words", "signs", "another script", "empty"],
 )
 def test_any_text_is_read_calmly(text, wanted):
     test = page(5, own=text)
-    assert not test.exception and not test.error and wanted in said(test), said(test)
-
-
-def test_an_empty_text_is_answered():
-    test = page(5, own=" ")
-    assert not test.exception and "no word" in " ".join([said(test), *(str(e.value) for e in test.error)])
+    assert wanted in " ".join([said(test), *(str(each.value) for each in test.error)])

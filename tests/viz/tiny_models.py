@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -126,15 +126,20 @@ def served(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Eng
         yield engine
 
 
-def serving(*names: str, autouse: bool = False) -> Any:
-    """Return a fixture for a module: an engine with these models, and no others."""
+def serving(*names: str, autouse: bool = False, models: Mapping[str, tuple[str, dict[str, Any]]] = {}) -> Any:
+    """Return a fixture for a module: an engine with these models, and no others; `models`: also random ones by other names."""
 
     @pytest.fixture(scope="module", autouse=autouse)
     def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-        with (
-            pytest.MonkeyPatch.context() as patch,
-            served(patch, tmp_path_factory.mktemp("models"), *names) as engine,
-        ):
-            yield engine
+        with pytest.MonkeyPatch.context() as patch:
+            for name, model in models.items():
+                patch.setitem(MODELS, name, model)
+            with served(patch, tmp_path_factory.mktemp("models"), *names, *models) as only:
+                yield only
 
     return engine
+
+
+def stand_ins(models: Mapping[str, tuple[str, dict[str, Any]]]) -> Any:
+    """Return the fixture of a file whose pages open random models under the names of shipped ones."""
+    return serving(autouse=True, models=models)
