@@ -17,6 +17,9 @@ SIZES = (
     *("image", "patch", "channels", "n_decoder_layers"),
 )
 LONGEST_NAME = 40
+POSITIVE = mark("{given} must be a positive number")
+MORE_THAN = mark("{given} is more than {other}")
+NOT_DIVIDING = mark("{given} does not divide {other}")
 AT_LEAST = mark("{given} must be a whole number of at least {least}")
 
 
@@ -71,7 +74,7 @@ def check_groups(cfg: Any) -> None:
     if cfg.n_heads % cfg.n_kv_heads:
         raise ValueError(
             Phrase(
-                "{given} does not divide {other}",
+                NOT_DIVIDING,
                 given=f"n_kv_heads={cfg.n_kv_heads}",
                 other=f"n_heads={cfg.n_heads}",
             )
@@ -88,7 +91,7 @@ def check_groups(cfg: Any) -> None:
 def check_positive(name: str, value: Any) -> None:
     """Raise a ValueError for a value that is not a positive, finite number."""
     if type(value) not in (int, float) or not (math.isfinite(value) and value > 0):
-        raise ValueError(Phrase("{given} must be a positive number", given=f"{name}={value!r}"))
+        raise ValueError(Phrase(POSITIVE, given=f"{name}={value!r}"))
 
 
 def check_whole(cfg: Any, **least: int) -> None:

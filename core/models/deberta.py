@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
+from core.errors import Phrase
 from core.layers.config_checks import check_flags, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
@@ -73,7 +74,11 @@ class DebertaConfig:
             self.n_buckets < 4 or self.n_buckets % 2 or self.furthest - 1 <= self.n_buckets // 2
         ):
             raise ValueError(
-                f"n_buckets={self.n_buckets} must be 0, or even, at least 4 and below twice furthest={self.furthest} less 1"
+                Phrase(
+                    "{given} must be 0, or even, at least 4 and below twice {other} less 1",
+                    given=f"n_buckets={self.n_buckets}",
+                    other=f"furthest={self.furthest}",
+                )
             )
         check_flags(self, *FLAGS)
         if not (self.to_place or self.from_place):

@@ -14,8 +14,16 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
+from core.errors import Phrase
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_flags, check_groups, check_layers, check_shape, check_whole
+from core.layers.config_checks import (
+    POSITIVE,
+    check_flags,
+    check_groups,
+    check_layers,
+    check_shape,
+    check_whole,
+)
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import GatedFeedForward
@@ -25,6 +33,7 @@ from core.layers.norm import RMSNorm
 from core.layers.positions import frequencies, rotate_pairs, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
+from core.wording import mark
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -79,8 +88,8 @@ class GemmaConfig:
             value, may_be_none = getattr(self, name), name.endswith("_cap")
             known = type(value) in (int, float) and math.isfinite(value)
             if not known or value < 0 or (value == 0 and not may_be_none):
-                least = "number of at least 0" if may_be_none else "positive number"
-                raise ValueError(f"{name}={value!r} must be a {least}")
+                least = mark("{given} must be a number of at least 0") if may_be_none else POSITIVE
+                raise ValueError(Phrase(least, given=f"{name}={value!r}"))
         check_flags(self, "qk_norm", "tied", "headless")
 
     @classmethod

@@ -12,8 +12,16 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
+from core.errors import Phrase
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_flags, check_groups, check_layers, check_shape, check_whole
+from core.layers.config_checks import (
+    MORE_THAN,
+    check_flags,
+    check_groups,
+    check_layers,
+    check_shape,
+    check_whole,
+)
 from core.layers.embedding import TokenEmbedding
 from core.layers.experts import Experts
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
@@ -65,7 +73,9 @@ class GptOssConfig:
         check_whole(self, n_kv_heads=1, d_head=2, n_experts=1, n_active=1, rope_original=1)
         check_groups(self)
         if self.n_active > self.n_experts:
-            raise ValueError(f"n_active={self.n_active} is more than n_experts={self.n_experts}")
+            raise ValueError(
+                Phrase(MORE_THAN, given=f"n_active={self.n_active}", other=f"n_experts={self.n_experts}")
+            )
         for name, least in (("rope_base", 1), ("rope_factor", 1), ("rope_fast", 0), ("rope_slow", 0)):
             value = getattr(self, name)
             if (
@@ -73,7 +83,9 @@ class GptOssConfig:
                 or not least <= value < 1e12
                 or value in (0, *([1] if name == "rope_base" else []))
             ):
-                raise ValueError(f"{name}={value!r} must be a number above {least}")
+                raise ValueError(
+                    Phrase("{given} must be a number above {least}", given=f"{name}={value!r}", least=least)
+                )
         check_flags(self, "tied", "headless")
         object.__setattr__(self, "local", check_layers(self, "local"))
 

@@ -18,8 +18,10 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
+from core.errors import Phrase
 from core.layers.cache import NO_STORE, Cache, Store
 from core.layers.config_checks import (
+    MORE_THAN,
     check_flags,
     check_groups,
     check_layers,
@@ -129,18 +131,28 @@ class LlamaConfig:
         check_whole(self, n_kv_heads=1, d_head=2, sliding_window=0, rope_original=0, d_rotary=0)
         check_whole(self, n_experts=0, n_active=1 if self.n_experts else 0)
         if self.n_active > self.n_experts:
-            raise ValueError(f"n_active={self.n_active} is more than n_experts={self.n_experts}")
+            raise ValueError(
+                Phrase(MORE_THAN, given=f"n_active={self.n_active}", other=f"n_experts={self.n_experts}")
+            )
         object.__setattr__(self, "unturned", check_layers(self, "unturned"))
         check_groups(self)
         if self.d_rotary % 2 or self.d_rotary > self.d_head:
             raise ValueError(
-                f"d_rotary={self.d_rotary} must be an even number up to d_head={self.d_head}: rotary positions turn pairs of features"
+                Phrase(
+                    "{given} must be an even number up to {other}: rotary positions turn pairs of features",
+                    given=f"d_rotary={self.d_rotary}",
+                    other=f"d_head={self.d_head}",
+                )
             )
         object.__setattr__(self, "rope_each", tuple(self.rope_each))
         pairs = (self.d_rotary or self.d_head) // 2
         if self.rope_each and len(self.rope_each) != pairs:
             raise ValueError(
-                f"rope_each has {len(self.rope_each)} factors for {pairs} pairs of rotated features"
+                Phrase(
+                    "rope_each has {n} factors for {pairs} pairs of rotated features",
+                    n=len(self.rope_each),
+                    pairs=pairs,
+                )
             )
         numbers = {name: getattr(self, name) for name in (*NUMBERS, *(("scale",) if self.scale else ()))}
         for name, value in [*numbers.items(), *(("rope_each", each) for each in self.rope_each)]:
@@ -149,7 +161,13 @@ class LlamaConfig:
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r} is not one of {'; '.join(known)}")
         if self.rope_original and not self.rope_low < self.rope_high:
-            raise ValueError(f"rope_low={self.rope_low} must be smaller than rope_high={self.rope_high}")
+            raise ValueError(
+                Phrase(
+                    "{given} must be smaller than {other}",
+                    given=f"rope_low={self.rope_low}",
+                    other=f"rope_high={self.rope_high}",
+                )
+            )
         check_flags(self, *FLAGS, "gated")
 
     @classmethod

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
+from core.errors import Phrase
 from core.layers.config_checks import check_flags, check_layers, check_positive, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
@@ -94,7 +95,11 @@ class ModernBERTConfig:
                 raise ValueError(f"{name}={getattr(self, name)!r} is not one of {', '.join(known)}")
         if self.places == "turned" and self.d_head % 2:
             raise ValueError(
-                f"n_heads={self.n_heads} makes d_head={self.d_head}, which must be even: rotary positions turn pairs"
+                Phrase(
+                    "{given} makes {other}, which must be even: rotary positions turn pairs",
+                    given=f"n_heads={self.n_heads}",
+                    other=f"d_head={self.d_head}",
+                )
             )
         for name in ("rope_base", "rope_local_base"):
             check_positive(name, getattr(self, name))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor, nn
 
 from core import masks
+from core.errors import Phrase
 from core.layers.config_checks import check_flags, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
@@ -60,10 +61,14 @@ class MPNetConfig:
         check_shape(self)
         check_whole(self, first_place=0)
         if type(self.n_buckets) is not int or self.n_buckets < 4 or self.n_buckets % 4:
-            raise ValueError(f"n_buckets={self.n_buckets!r} must be a multiple of 4")
+            raise ValueError(Phrase("{given} must be a multiple of 4", given=f"n_buckets={self.n_buckets!r}"))
         if type(self.furthest) is not int or self.furthest <= self.n_buckets // 4:
             raise ValueError(
-                f"furthest={self.furthest!r} must be larger than a quarter of n_buckets={self.n_buckets}"
+                Phrase(
+                    "{given} must be larger than a quarter of {other}",
+                    given=f"furthest={self.furthest!r}",
+                    other=f"n_buckets={self.n_buckets}",
+                )
             )
         check_flags(self, "masked_lm", "pooler")
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
+from core.errors import Phrase
 from core.layers.cache import NO_STORE, Cache, Store
 from core.layers.config_checks import check_flags, check_positive, check_shape
 from core.layers.dropout import dropout
@@ -64,8 +65,11 @@ class NeoXConfig:
         check_shape(self)
         if type(self.d_rotary) is not int or self.d_rotary % 2 or not 2 <= self.d_rotary <= self.d_head:
             raise ValueError(
-                f"d_rotary={self.d_rotary!r} must be an even number from 2 to d_head={self.d_head}: "
-                "rotary positions turn pairs of features"
+                Phrase(
+                    "{given} must be an even number from 2 to {other}: rotary positions turn pairs of features",
+                    given=f"d_rotary={self.d_rotary!r}",
+                    other=f"d_head={self.d_head}",
+                )
             )
         check_positive("rope_base", self.rope_base)
         check_flags(self, "parallel", "bias", "tied", "headless")

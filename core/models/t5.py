@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from torch import Tensor, nn
 
 from core import masks
+from core.errors import Phrase
 from core.layers.cache import NO_STORE, Cache, Store
 from core.layers.config_checks import check_flags, check_shape, check_whole
 from core.layers.dropout import dropout
@@ -92,9 +93,17 @@ class T5Config:
 def check_distances(cfg: Any) -> None:
     """Raise a ValueError for buckets of distances that do not fit."""
     if type(cfg.n_buckets) is not int or cfg.n_buckets < 4 or cfg.n_buckets % 2:
-        raise ValueError(f"n_buckets={cfg.n_buckets!r} must be an even number of at least 4")
+        raise ValueError(
+            Phrase("{given} must be an even number of at least 4", given=f"n_buckets={cfg.n_buckets!r}")
+        )
     if type(cfg.furthest) is not int or cfg.furthest <= cfg.n_buckets // 2:
-        raise ValueError(f"furthest={cfg.furthest!r} must be larger than half of n_buckets={cfg.n_buckets}")
+        raise ValueError(
+            Phrase(
+                "{given} must be larger than half of {other}",
+                given=f"furthest={cfg.furthest!r}",
+                other=f"n_buckets={cfg.n_buckets}",
+            )
+        )
 
 
 def _attention(cfg: Any, addition: Term | None = None) -> RelativeAttention:

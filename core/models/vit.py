@@ -17,7 +17,8 @@ from torch import Tensor, nn
 
 from core import masks
 from core.data.patches import GROUND, PatchReader
-from core.layers.config_checks import check_classes, check_flags, check_shape
+from core.errors import Phrase
+from core.layers.config_checks import NOT_DIVIDING, check_classes, check_flags, check_shape
 from core.layers.dropout import dropout
 from core.layers.init import normal
 from core.layers.linear import Linear
@@ -60,7 +61,7 @@ class PictureConfig:
     def __post_init__(self) -> None:
         check_shape(self)
         if self.image % self.patch:
-            raise ValueError(f"patch={self.patch} does not divide image={self.image}")
+            raise ValueError(Phrase(NOT_DIVIDING, given=f"patch={self.patch}", other=f"image={self.image}"))
 
     @property
     def d_head(self) -> int:
