@@ -204,6 +204,11 @@ def test_shares_of_words_add_up_and_words_can_be_hidden(case):
         "attention x gradient": attention_gradient(model, item, asked, kind.name)
     }
     assert ("rollout" in found) == (kind.queries == kind.keys)
+    seen, slopes = item.run(model), item.run(model, grad=asked.goal).trace
+    positive = sum(
+        np.maximum(seen.trace[path] * slopes.grad(path), 0).sum((0, 1)) for path in seen.attention(kind.name).paths
+    )
+    np.testing.assert_allclose(found["attention x gradient"], positive / positive.sum(), atol=1e-5)
     for values in found.values():
         assert values.sum() == pytest.approx(1, abs=1e-5) and (values >= 0).all()
     np.testing.assert_allclose(
