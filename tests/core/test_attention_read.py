@@ -158,10 +158,6 @@ def kinds(weights, allowed=FULL, row=0, marks=(2,), within=True):
     }
 
 
-def test_a_head_that_tells_words_apart_needs_no_caution():
-    assert kinds(SHARP) == {}
-
-
 def test_a_sink_is_the_mean_over_rows_that_have_a_choice():
     weights = np.tile([0.9, 0.1, 0, 0], (4, 1))
     weights[0] = [1, 0, 0, 0]
@@ -259,21 +255,11 @@ def names(text: str, spans: list[tuple[int, int] | None]) -> list[str]:
     return ["START" if span is None else text[slice(*span)] for span in spans]
 
 
-@given(WORDS)
-def test_a_text_stands_opposite_itself(words):
-    assert align_words(words, words) == tuple(((i,), (i,)) for i in range(len(words)))
-
-
 @given(WORDS, WORDS)
 def test_words_never_cross_and_none_is_lost(a, b):
     slots = align_words(a, b)
     assert covered(slots, 0) == list(range(len(a))) and covered(slots, 1) == list(range(len(b)))
     assert all(mine or yours for mine, yours in slots)
-
-
-@given(WORDS, WORDS)
-def test_which_text_comes_first_makes_no_difference(a, b):
-    assert align_words(b, a) == tuple((yours, mine) for mine, yours in align_words(a, b))
 
 
 @given(tokenized())

@@ -92,11 +92,6 @@ def test_a_card_is_begun_with_every_place(tmp_path, monkeypatch):
     assert again == edited.replace("seed 0:", "seed 7:")
 
 
-def test_an_unknown_model_is_refused(capsys):
-    assert command.main(["no-such-model"]) == 2
-    assert "no-such-model" in capsys.readouterr().err
-
-
 def test_scores_stand_in_one_table_a_split_the_model_first():
     rows = [
         Score("perplexity", "valid", "unigram", 680.3),

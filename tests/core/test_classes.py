@@ -145,6 +145,12 @@ def test_a_name_of_a_class_is_a_text_that_can_be_shown(name):
         check_classes(["sea", name])
 
 
+def test_tf_idf_by_hand():
+    words, weight = bags._weighed(Counter("aab"), {"a": 0, "b": 1}, np.array([1.0, 2.0]))
+    assert words.tolist() == [0, 1] and weight[0] / weight[1] == pytest.approx((1 + math.log(2)) / 2)
+    assert np.linalg.norm(weight) == pytest.approx(1)
+
+
 def test_a_rare_word_counts_more_in_the_scores_of_the_linear_classifier():
     """The score of two words is that of each, weighed by 1 + log(documents / those with the word), over the length."""
     train = [Counter(words) for words in ("ab", "ab", "ac", "ac")]

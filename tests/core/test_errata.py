@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from viz.course import errata
-from viz.course.errata import ERRATA, KINDS, Evidence, find
+from viz.course.errata import ERRATA, KINDS, Evidence
 
 IDS = [f"E{number}" for number in range(1, 58)]
 
@@ -30,11 +30,6 @@ def test_all_57_are_there_in_order():
     assert [entry.id for entry in ERRATA] == IDS
     assert all(entry.kind in KINDS and entry.where for entry in ERRATA)
     assert len({entry.title for entry in ERRATA}) == len({id(entry.evidence) for entry in ERRATA}) == len(IDS)
-
-
-def test_an_unknown_name_is_told():
-    with pytest.raises(KeyError, match="E58"):
-        find("E58")
 
 
 @pytest.mark.quick(6)

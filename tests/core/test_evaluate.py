@@ -162,16 +162,6 @@ def test_limit_counts_scored_lines():
     assert list(language.take_scored(rows, None)) == rows
 
 
-def test_bleu_groups_references_by_source():
-    from sacrebleu.metrics import BLEU
-
-    rows = [("a b", "x y z w v"), ("c", "p q r s t"), ("a b", "k l m n o")]
-    found = translation.group_references(rows)
-    refs = translation.references(list(found.values()))
-    assert BLEU().corpus_score(["k l m n o", "p q r s t"], refs).score == pytest.approx(100)
-    assert BLEU().corpus_score(["k l m n o", "p q r s t"], [[refs[0][0], refs[0][1]]]).score < 80
-
-
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=60))
 def test_thirds_hold_every_source_once_and_equal_lengths_together(lengths):
     texts = [" ".join(["w"] * n) + f"#{i}" for i, n in enumerate(lengths)]

@@ -18,7 +18,7 @@ from core.errors import InputError
 from core.models import Batch, families
 from core.models.las import LasConfig
 from core.scoring import spelling
-from core.scoring.spelling import edit_distance, error_rate, sample_items
+from core.scoring.spelling import sample_items
 from core.text.words import words_of
 from core.trace import Recorder
 
@@ -200,11 +200,6 @@ def test_rows_of_the_training_are_drawn_from_the_clips_and_differ():
     (values, said), again, other = (drawing.sample(np.random.default_rng(seed), 3, 4) for seed in (1, 1, 2))
     assert values.shape[1] == 96 and len(said.split()) == 3 and {*said.split()} <= {*clips.WORDS}
     assert np.array_equal(values, again[0]) and said == again[1] and other[1] != said
-
-
-def test_letters_are_counted_as_levenshtein_counts_them():
-    assert [edit_distance(*pair) for pair in (("", "ab"), ("kitten", "sitting"), ("ab", "ab"))] == [2, 3, 0]
-    assert error_rate(["ab", ""], ["ab", "cd"]) == 0.5
 
 
 def test_every_sound_is_counted_and_may_be_written_to_its_end(monkeypatch):

@@ -100,10 +100,7 @@ def test_feed_forward_equals_two_linear_maps(activation):
         torch.testing.assert_close(ours(x)[:, 3:4], ours(x[:, 3:4]), rtol=1e-5, atol=1e-6)
 
 
-def test_gelu_numbers_and_closed_forms():
-    x = torch.tensor(-1.0, dtype=torch.float64)
-    assert round(gelu(x).item(), 6) == -0.158655
-    assert round(gelu_tanh(x).item(), 6) == -0.158808
+def test_gelu_in_closed_form():
     for value in (-3.0, -0.5, 0.0, 0.5, 2.0):
         exact = value * 0.5 * (1 + math.erf(value / math.sqrt(2)))
         tanh = 0.5 * value * (1 + math.tanh(math.sqrt(2 / math.pi) * (value + 0.044715 * value**3)))

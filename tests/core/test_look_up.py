@@ -194,12 +194,6 @@ def test_no_text_does_more_than_answer_or_refuse(text):
             assert len(persons.ask(persons.PERSONS, sql).similarity) == 3
 
 
-def test_likeness_and_its_two_ends():
-    fits = persons.likeness(persons.asked_for(persons.QUERIES[0]), [row[0] for row in persons.PERSONS])
-    np.testing.assert_allclose(fits, [1 / 12, 1, 1 / 12])
-    assert persons.likeness("", ["a"]).tolist() == [0.0]
-
-
 def test_what_is_read_is_weights_times_memory():
     memory, key = np.random.default_rng(3).normal(size=(5, 7)), np.arange(7.0)
     found = memory_read.read(memory, key, 3.0)

@@ -156,11 +156,6 @@ def test_no_sentence_of_ours_is_in_capitals():
     ] == []
 
 
-def test_small_letters_are_written_as_english_is():
-    assert to_sentence_case('I AM ANGRY. WHY AM I? "RUN!" SAID I.') == 'I am angry. Why am I? "Run!" said I.'
-    assert to_sentence_case("THE CAT SAT ON THE [MASK].") == "The cat sat on the [mask]."
-
-
 def test_characters_without_a_token_are_named_once_each():
     assert unknown_characters("猫 sat on 猫", core.open_model("bert-mini").tokenizer) == "猫"
     assert unknown_characters("a b ! a !", core.open_model("copy-gru").tokenizer) == "!"

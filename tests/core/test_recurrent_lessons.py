@@ -160,13 +160,6 @@ def test_a_row_is_the_closed_form(row, centre, window, sigma):
     assert found.n_inside == inside.sum() and found.total <= 1 + 1e-12
 
 
-def test_the_gaussian_at_the_edge_of_the_window_is_e_to_minus_two():
-    """C022: sigma = D / 2."""
-    found = luong.local(np.zeros(9), centre=4.0, window=3)
-    assert found.sigma == 1.5 and found.gaussian[[1, 7]] == pytest.approx([math.exp(-2)] * 2)
-    assert luong.bell(np.array([1.0]), 4.0, 1.5)[0] == pytest.approx(0.1353, abs=1e-4)
-
-
 @given(scores)
 def test_a_wide_bell_without_a_window_gives_the_softmax_back(row):
     found = luong.local(row, 0.0, 1, sigma=1e7, windowed=False)

@@ -18,7 +18,6 @@ from core.decoding.choose import Candidate, choose
 from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP
 from core.models import Batch, families
 from tests.core.decoding_helpers import build, recurrent
-from viz.number_text import ordinal
 from viz.workspace.decode.cache_cost import cached_arrays, products, timed
 from viz.workspace.decode.sampling_arithmetic import Way, title, way
 
@@ -159,10 +158,6 @@ def test_a_beam_has_no_filters_and_ends_in_the_probability_by_the_model():
     for candidate in step.candidates:
         last = way(candidate, step).stages[-1].result
         assert abs(read(last) - candidate.before) <= half(last)
-
-
-def test_places_are_said_as_people_say_them():
-    assert [ordinal(n) for n in (1, 22, 13, 103, 1011)] == ["1st", "22nd", "13th", "103rd", "1,011th"]
 
 
 # ---------------- What a cache holds, against a decoding's; the closed form of products, against every product of a real pass.

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy import stats
 
-from core.errors import InputError
 from core.layers.scores import SCORES, Additive, Cosine, Dot, General, LinearAdditive, Location, ScaledDot
 from core.trace import Recorder
 from viz.course.look_up.retrieval import look_up
@@ -196,13 +195,6 @@ def test_the_slope_vanishes_without_the_division():
     raw, scaled = ([m.slope for m in found[name]] for name in ("raw", "scaled"))
     assert raw[-1] < 0.1 and min(scaled) > 0.9
     assert raw[1:] == sorted(raw[1:], reverse=True), "wider vectors, smaller slopes"
-
-
-def test_the_same_seed_draws_the_same():
-    assert np.array_equal(scaling.sample_scores(8, 3).raw, scaling.sample_scores(8, 3).raw)
-    assert not np.array_equal(scaling.sample_scores(8, 3).raw, scaling.sample_scores(8, 4).raw)
-    with pytest.raises(InputError):
-        scaling.sample_scores(0)
 
 
 def test_float32_ends_at_88_72():

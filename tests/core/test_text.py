@@ -202,13 +202,6 @@ def test_no_word_is_a_space_that_nobody_typed(tok, text):
     assert all(word.strip() for word in shown) and "".join(shown) == "".join(text.split())
 
 
-def test_an_added_token_is_a_word_by_itself():
-    encoded = PREFIXED.encode("The cat")
-    start, the, cat = words_of("The cat", ("START", *encoded.tokens), (None, *encoded.spans))
-    assert [(word.text, word.pieces[0]) for word in (start, the)] == [("START", 0), ("The", 1)]
-    assert cat.text == "cat"
-
-
 def test_a_token_over_several_signs_is_named_by_all_of_them():
     found = words_of('a [MASK]."', ["a", "[MASK]", '."'], [(0, 1), (2, 8), (8, 10)])
     assert [(word.text, word.pieces) for word in found] == [("a", (0,)), ("[MASK]", (1,)), ('."', (2,))]
