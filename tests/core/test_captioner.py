@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from small_models import small_network
 
 from core import edits
 from core.data.scenes import language, pixels, sampling
@@ -13,7 +14,6 @@ from core.data.scenes.language import COUNTS, caption, read, scene_text
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch, families
-from core.models.captioner import Captioner, CaptionerConfig
 from core.scoring import captions
 from core.trace import record
 from core.training.recipe import initial_network as fresh
@@ -25,11 +25,7 @@ TEXT = "red cat 1,0; blue house 0,2; blue house 2,1"
 
 @pytest.fixture(scope="module")
 def network():
-    torch.manual_seed(0)
-    found = Captioner(CaptionerConfig.tiny()).eval()
-    for weight in found.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
-    return found
+    return small_network("captioner")
 
 
 def batch(values, ids=(1, 2, 3, 4)):

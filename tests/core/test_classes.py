@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from small_models import small_network
 
 import core
 from core.checkpoints.scores import read_scores
@@ -36,13 +36,8 @@ TEXTS = {
 
 def model(seed=0):
     tokenizer = Tokenizer(learn_word_list([text for some in TEXTS.values() for text in some], 60), pad=0)
-    family = families()["han"]
-    torch.manual_seed(seed)
-    config = replace(family.config.tiny(), n_vocab=len(tokenizer), n_ctx=41, classes=("sea", "wood"))
-    network = family.network(config)
-    for weight in network.parameters():
-        nn.init.normal_(weight, std=0.4)
-    return core.Model("tiny-han", family, config, network, tokenizer)
+    network = small_network("han", seed, 0.4, n_vocab=len(tokenizer), n_ctx=41, classes=("sea", "wood"))
+    return core.Model("tiny-han", families()["han"], network.cfg, network, tokenizer)
 
 
 @pytest.fixture

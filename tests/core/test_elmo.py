@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from small_models import small_network
 from torch import nn
 
 from core import edits
@@ -27,11 +28,7 @@ from viz.course.bert.elmo.chains import exchanged
 
 @pytest.fixture
 def network():
-    torch.manual_seed(0)
-    made = ELMo(ELMoConfig.tiny()).eval().requires_grad_(False)
-    for weight in made.parameters():
-        nn.init.normal_(weight, std=0.4)
-    return made
+    return small_network("elmo", std=0.4).requires_grad_(False)
 
 
 def rows(n=7, batch=3):

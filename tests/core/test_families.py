@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from small_models import small_network
 
 from core import edits, masks
 from core.layers.score_terms import compose, leaves
@@ -438,12 +439,7 @@ def test_a_configuration_that_cannot_be_built_names_its_numbers(name, part, valu
 
 @pytest.fixture
 def attention_only():
-    torch.manual_seed(0)
-    family = families()["gpt"]
-    network = family.network(replace(family.config.tiny(), attention_only=True)).eval()
-    for weight in network.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
-    return network, example(family)
+    return small_network("gpt", attention_only=True), example(families()["gpt"])
 
 
 def test_a_gpt_of_attention_alone_keeps_the_laws(attention_only):

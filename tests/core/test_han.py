@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
+from small_models import small_network
 from torch import nn
 
 import core
@@ -15,7 +14,6 @@ from core.errors import InputError
 from core.layers.recurrent import GRUCell, unroll
 from core.layers.summary import Summary
 from core.models import Batch, families
-from core.models.han import HAN, HANConfig
 from core.text import Tokenizer
 from core.text.learn import learn_word_list
 from core.trace import OFF, Recorder
@@ -28,11 +26,7 @@ BATCH = Batch(ids=IDS, real=REAL, segments=NUMBERS)
 
 
 def network(seed=0, **changes):
-    torch.manual_seed(seed)
-    made = HAN(replace(HANConfig.tiny(), **changes)).eval()
-    for weight in made.parameters():
-        nn.init.normal_(weight, std=0.4)
-    return made
+    return small_network("han", seed, 0.4, **changes)
 
 
 def model(seed=0):

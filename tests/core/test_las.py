@@ -9,13 +9,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from small_models import small_network
 from torch import nn
 from transformers.audio_utils import mel_filter_bank, spectrogram, window_function
 
 from core.data.speech import clips, reader, waves
 from core.data.speech.sampling import RowSampler
 from core.errors import InputError
-from core.models import Batch, families
+from core.models import Batch
 from core.models.las import LasConfig
 from core.scoring import spelling
 from core.scoring.spelling import sample_items
@@ -24,11 +25,7 @@ from core.trace import Recorder
 
 
 def network(**changes):
-    torch.manual_seed(0)
-    built = families()["las"].network(replace(LasConfig.tiny(), **changes)).eval()
-    for weight in built.parameters():
-        nn.init.normal_(weight, std=0.3)
-    return built
+    return small_network("las", **changes)
 
 
 def batch(n_places=5, n_letters=4, numbers=12):

@@ -10,6 +10,7 @@ import pytest
 import torch
 from decoding_helpers import tokenizer
 from deep import deep, in_turn
+from small_models import small_network
 
 import core
 from core import edits
@@ -32,11 +33,7 @@ LUONG = ("luong-global", "luong-local-m", "luong-local-p")
 
 
 def build(attention="bahdanau", seed=0, **changes):
-    torch.manual_seed(seed)
-    network = Seq2Seq(replace(Seq2SeqConfig.tiny(), attention=attention, **changes)).eval()
-    for weight in network.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
-    return network
+    return small_network("seq2seq", seed, attention=attention, **changes)
 
 
 def example():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from small_models import small_network
 
 from core.analysis.arithmetic.cell import cell_arithmetic
 from core.analysis.attribution.logit_attribution import attribute
@@ -22,18 +21,14 @@ from core.layers.concatenated_attention import ConcatenatedAttention
 from core.layers.convolution import CausalConv, DenseBlock
 from core.model import Model
 from core.models import Batch, families
-from core.models.snail import PARTS, Snail, SnailConfig
+from core.models.snail import PARTS
 from core.text import Tokenizer
 from core.text.learn import character_tokenizer
 from core.trace import Recorder
 
 
 def network(**changes):
-    torch.manual_seed(0)
-    net = Snail(replace(SnailConfig.tiny(), **changes)).eval()
-    for weight in net.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
-    return net
+    return small_network("snail", **changes)
 
 
 def reads(ids):
