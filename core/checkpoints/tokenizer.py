@@ -103,7 +103,8 @@ class TokenizerLoader(AbstractContextManager["TokenizerLoader"]):
             if not self._called:
                 raise
             values = {name: self._called if value == FILE else value for name, value in error.values.items()}
-            raise InputError(*error.messages[:2], REMEDY, **values) from None
+            wrong, rule, _remedy = error.messages
+            raise InputError(wrong, rule, REMEDY, **values) from None
 
     def _made(self, facts: Mapping[str, Any]) -> Tokenizer:
         check_rows(facts["n_ids"], facts["largest_id"], self._plan.config.n_vocab)
