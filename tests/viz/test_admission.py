@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -83,22 +82,17 @@ def test_a_first_screen_that_failed_is_not_called_healthy(monkeypatch) -> None:
 
 
 def test_the_citation_is_whole_and_names_nobody_who_is_not_known() -> None:
-    """Braces close, fields are set apart by commas, the author is an organisation (in braces of its own), the version and the title are this program's."""
+    """Braces close, fields are set apart by commas, the author is an organisation, version and title are this program's."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     entry = page.CITE.format(version=project["version"])
-    kind, key, body = re.fullmatch(r"@(\w+)\{(\w+),\n(.*)\n\}", entry, re.DOTALL).groups()  # pyright: ignore[reportOptionalMemberAccess]
-    fields = dict(re.fullmatch(r"\s+(\w+)\s+= \{(.+)\}", line).groups() for line in body.split(",\n"))  # pyright: ignore[reportOptionalMemberAccess]
-    assert (kind, key) == ("software", "attention_atlas") and set(fields) == {
-        "author",
-        "title",
-        "version",
-        "year",
-        "license",
-    } | ({"url"} if "urls" in project else set())
-    assert fields["author"] == "{Attention Atlas}" and fields["title"].startswith("Attention Atlas")
-    assert (fields["version"], fields["license"]) == (project["version"], project["license"]) and fields[
-        "year"
-    ].isdigit()
+    head, body = entry.removesuffix("\n}").split(",\n", 1)
+    fields = dict(line.strip(" }").split("= {", 1) for line in body.split(",\n"))
+    fields = {name.strip(): value for name, value in fields.items()}
+    names = {"author", "title", "version", "year", "license"} | ({"url"} if "urls" in project else set())
+    assert (head, {*fields}) == ("@software{attention_atlas", names)
+    assert fields["author"] == "{Attention Atlas" and fields["title"].startswith("Attention Atlas")
+    assert (fields["version"], fields["license"]) == (project["version"], project["license"])
+    assert fields["year"].isdigit()
 
 
 def test_a_cap_of_memory_refuses_in_words(monkeypatch) -> None:

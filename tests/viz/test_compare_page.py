@@ -73,25 +73,6 @@ def test_the_head_that_was_in_view_is_the_first_pane():
     assert (a.layer, a.head) == (3, 6) != (b.layer, b.head)
 
 
-def test_on_a_causal_model_rows_before_the_changed_word_are_equal_exactly_and_the_page_says_why():
-    test = linked(*preset("One word changed"))
-    assert all(part in said(test) for part in ("0, exactly", "left to right", "tired | wide"))
-    difference, first = drawn(test)[2], heats(test)[0]["queries"].index("tired")
-    assert (difference[:first] == 0.0).all() and abs(difference[first:]).max() > 0.01
-
-
-def test_in_an_encoder_a_changed_word_changes_the_rows_before_it():
-    found = compared(*preset("Tired or wide?"))
-    pair = found.pair(0, 1)
-    row = pair_of.row_of(pair)
-    assert row == int(np.nanargmax(pair.likeness.rows)), "the row that moves most"
-    most = [found.word("keys", int(weights[row].argmax()), at) for at, weights in enumerate(found.weights)]
-    assert most[0] != most[1]
-    changed = found.words("queries", 0).index("tired")
-    assert pair.likeness.rows[:changed].max() > 0.05, "words before the changed one look elsewhere as well"
-    assert any("whole text" in note for note in pair_of.notes(found, pair))
-
-
 def test_two_texts_stand_opposite_each_other_and_what_is_left_over_is_shown():
     views = View(GPT, CAT, "causal", 0, 0), View(GPT, "The old cat sat on the rug.", "causal", 0, 0)
     test = linked(*views)

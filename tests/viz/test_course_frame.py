@@ -163,25 +163,22 @@ def test_a_damaged_picture_leaves_the_course(
 # ------------------------------------------------------------------ the small pictures
 
 
-def test_the_cells_are_shaded_by_their_weight() -> None:
-    drawing = ElementTree.fromstring(
-        thumbs.cells(np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([[True, False], [True, True]]))
-    )
-    fills = [cell.get("fill") for cell in drawing.iter(f"{SVG}rect")]
-    assert fills == [theme.SEQUENTIAL[-1], "url(#shut)", theme.SEQUENTIAL[2], theme.SEQUENTIAL[7]]
+def shapes(svg: str, tag: str) -> list[dict[str, str]]:
+    return [each.attrib for each in ElementTree.fromstring(svg).iter(f"{SVG}{tag}")]
 
 
-def test_the_other_small_pictures_are_drawings_of_their_numbers() -> None:
-    curves = ElementTree.fromstring(thumbs.curves(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])))
-    lines = [line.get("points", "").split() for line in curves.iter(f"{SVG}polyline")]
-    assert [float(point.split(",")[1]) for point in lines[0]] == [118.0, 14.0, 118.0] and len(lines) == 2
-    links = ElementTree.fromstring(thumbs.links(np.array([[1.0, 0.0], [0.5, 0.5]]), ("a", "<b>"), ("x", "y")))
-    assert [path.get("stroke-width") for path in links.iter(f"{SVG}path")][1:] == ["4.00", "2.00", "2.00"]
-    assert [word.text for word in links.iter(f"{SVG}text")] == ["a", "<b>", "x", "y"], (
-        "words are text, never markup"
-    )
-    dots = ElementTree.fromstring(thumbs.points(np.array([[0.0, 0.0], [1.0, 2.0]]), marked=(1,)))
-    assert [dot.get("fill") for dot in dots.iter(f"{SVG}circle")] == [theme.SEQUENTIAL[4], theme.PRIMARY]
-    assert theme.DARK.text in theme.svg_in_dark(
-        thumbs.bars([1, 2], ("a", "b"))
-    ) and theme.LIGHT.text not in theme.svg_in_dark(thumbs.bars([1], ("a",)))
+def test_the_small_pictures_are_drawings_of_their_numbers() -> None:
+    cells = thumbs.cells(np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([[True, False], [True, True]]))
+    shades = [theme.SEQUENTIAL[-1], "url(#shut)", theme.SEQUENTIAL[2], theme.SEQUENTIAL[7]]
+    assert [cell["fill"] for cell in shapes(cells, "rect")] == shades
+    (one, _) = shapes(thumbs.curves(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])), "polyline")
+    first, second, third = (float(point.split(",")[1]) for point in one["points"].split())
+    assert first == third > second, "more is higher"
+    links = thumbs.links(np.array([[1.0, 0.0], [0.5, 0.5]]), ("a", "<b>"), ("x", "y"))
+    assert [path.get("stroke-width") for path in shapes(links, "path")][1:] == ["4.00", "2.00", "2.00"]
+    words = [word.text for word in ElementTree.fromstring(links).iter(f"{SVG}text")]
+    assert words == ["a", "<b>", "x", "y"], "words are text, never markup"
+    dots = shapes(thumbs.points(np.array([[0.0, 0.0], [1.0, 2.0]]), marked=(1,)), "circle")
+    assert [dot["fill"] for dot in dots] == [theme.SEQUENTIAL[4], theme.PRIMARY]
+    dark = theme.svg_in_dark(thumbs.bars([1, 2], ("a", "b")))
+    assert theme.DARK.text in dark and theme.LIGHT.text not in dark

@@ -13,7 +13,7 @@ from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
 
 from viz.instruments import head_view_packet
-from viz.instruments.head_view.head_view import HEAD_VIEW, LAYOUTS
+from viz.instruments.head_view.head_view import HEAD_VIEW
 from viz.instruments.kit import component
 from viz.theme import DARK, LIGHT, contrast
 
@@ -117,37 +117,6 @@ def test_segments_of_one_text_or_of_two() -> None:
     assert two.header["segments"] == [[0, 0, 1], [1, 0]]
     tiny = head_view_packet(heads(1, 2), words(2), words(2), segments=[0, 1])
     assert tiny.header["segments"] == [[0, 1], [0, 1]]
-
-
-@pytest.mark.parametrize(
-    ("selected", "start"),
-    [
-        (2, [0, 2]),
-        ("2", [0, 2]),
-        ("s1", [1, 1]),
-        ("s3", None),
-        (5, None),
-        ("<b>", None),
-        (-1, None),
-        (None, None),
-    ],
-)
-def test_selected(selected: Any, start: list[int] | None) -> None:
-    packet = head_view_packet(heads(1, 5, 3), words(5), words(3), selected=selected)
-    assert packet.header["selected"] == start
-
-
-def test_python_lines_and_layouts_travel() -> None:
-    for layout in LAYOUTS:
-        packet = head_view_packet(
-            heads(1, 3), words(3), words(3), layout=layout, python="viz.head_view(run)", group="g"
-        )
-        assert (packet.header["layout"], packet.header["python"], packet.header["group"]) == (
-            layout,
-            "viz.head_view(run)",
-            "g",
-        )
-        assert "tell" not in packet.header
 
 
 ASKED = """

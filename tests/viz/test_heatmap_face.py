@@ -208,17 +208,6 @@ def test_what_does_not_fit_is_refused_with_both_numbers(more: dict[str, Any], me
         heatmap_packet(np.eye(3), words(3), words(3), **more)
 
 
-def test_links_and_lines_of_python_are_in_the_header() -> None:
-    packet = heatmap_packet(
-        np.eye(2), ["a", "b"], ["a", "b"], group="pair", python="import viz", selected=(1, 0)
-    )
-    assert (packet.header["group"], packet.header["python"], packet.header["selected"]) == (
-        "pair",
-        "import viz",
-        (1, 0),
-    )
-
-
 @pytest.mark.bench
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 def test_a_rerun_of_128_tokens_costs_at_most_10_ms_of_the_interpreter(causal: bool) -> None:
@@ -230,15 +219,3 @@ def test_a_rerun_of_128_tokens_costs_at_most_10_ms_of_the_interpreter(causal: bo
         times.append(time.process_time() - start)
     print(f"interpreter time with scores and values: {sorted(times)[4] * 1e3:.1f} ms")
     assert sorted(times)[4] <= 0.010
-
-
-def test_the_legend_says_what_the_numbers_and_the_hatched_cells_are():
-    names = ["a", "b"]
-    plain = heatmap_packet(np.eye(2), names, names, allowed=np.tri(2, dtype=bool)).header
-    moved = heatmap_packet(
-        np.eye(2), names, names, allowed=np.tri(2, dtype=bool), unit="moved by", shut="not moved at all"
-    ).header
-    assert (plain["unit"], plain["shut"]) == ("", "masked") and (moved["unit"], moved["shut"]) == (
-        "moved by",
-        "not moved at all",
-    )

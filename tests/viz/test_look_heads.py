@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from packets import opened
 from test_look_page import MODEL, TEXT
 from test_look_page import run as run  # the fixture
-from workspace_pages import header, matrices, page, said, sent
+from workspace_pages import header, page, said
 
 import core
 from core.analysis.heads.evidence import TESTS
@@ -19,16 +18,6 @@ from core.glossary import term
 from viz.shell.selection import Selection
 from viz.workspace.compare import data, folds
 from viz.workspace.shared import head_ref, head_survey
-
-
-@pytest.mark.slow
-def test_compare_opens_with_two_different_heads_and_their_difference(run):
-    test = page("compare", model=MODEL, text=TEXT)
-    scales = [opened(packet)[0]["scale"] for packet in sent(test, "scale", "axis")]
-    assert scales == ["pattern", "pattern", "difference"]
-    left, right, difference = matrices(test, "scale", "axis")
-    assert not np.allclose(left, right)
-    np.testing.assert_allclose(difference, left - right, atol=1e-5)
 
 
 def test_compare_of_a_head_with_itself_says_so():

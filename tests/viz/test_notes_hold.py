@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -37,18 +38,15 @@ from viz.workspace.what_if import views, words
 def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
     run, seen = core.open_model(model).run(OPENING[model]), set()
     for kind in run.kinds:
-        attention = run.attention(kind, by="word")
+        attention, within = run.attention(kind, by="word"), run.model.spec.kind(kind).one_text
         for layer, head, row in np.ndindex(attention.weights.shape[:3]):
             shown = head_ref.HeadView(attention, layer, head, "")
-            within = run.model.spec.kind(kind).one_text
+            marks, name = attention.special_positions[1], literal(visible(attention.queries[row]))
+            wanted = dict(called_for(shown.weights, shown.allowed, marks, row, within))
             lines = full.care(shown, row, "one", same_text=within)
-            wanted = dict(
-                called_for(shown.weights, shown.allowed, attention.special_positions[1], row, within)
-            )
-            name = f"“{literal(visible(attention.queries[row]))}”"
             assert lines == [
-                full.CARE[kind_of].format(share=percent(share), query=name)
-                for kind_of, share in wanted.items()
+                full.CARE[reason].format(share=percent(share), query=f"“{name}”")
+                for reason, share in wanted.items()
             ]
             seen |= wanted.keys()
     assert {"even", "itself"} <= seen
@@ -102,6 +100,12 @@ def before(found: data.Compared) -> np.ndarray:
     return apart(a, b)[: differing(found)[0]]
 
 
+def gap(found: data.Compared) -> float:
+    """By how much the weights before the first word that differs differ at most."""
+    a, b = (weights[: differing(found)[0]] for weights in found.weights)
+    return float(np.abs(a - b).max())
+
+
 def _recurrent(pane: data.Pane) -> bool:
     return not any(kind.layered for kind in pane.run.model.spec.kinds)
 
@@ -116,10 +120,7 @@ def _between(found: data.Compared) -> np.ndarray:
 
 PROMISES: dict[str, Callable[[data.Compared, np.ndarray], bool]] = {
     "Tired or wide?": lambda found, rows: before(found).max() > 0.01 and (before(found) > 0).all(),
-    "One word changed": lambda found, rows: (
-        np.abs(np.subtract(*(w[: differing(found)[0]] for w in found.weights))).max() == 0
-        and rows.max() > 0.01
-    ),
+    "One word changed": lambda found, rows: gap(found) == 0 and rows.max() > 0.01,
     "One word changed, both ways": lambda found, rows: (
         before(found).max() > 0.01 and (before(found) > 0).all()
     ),
@@ -169,13 +170,9 @@ def test_what_is_said_of_a_ready_made_pair_is_so(pair: presets.Telling):
     assert f"is {rows.mean():.2f} bits" in said
     for line in compare_pair.notes(found, measured):
         if "the two patterns are the same" in line:
-            assert np.abs(a[: differing(found)[0]] - b[: differing(found)[0]]).max() < 1e-6
+            assert gap(found) < 1e-6
         elif "reads the whole text" in line:
-            assert (
-                float(line.rpartition("by up to ")[2].split(",")[0])
-                == round(float(np.abs(a[: differing(found)[0]] - b[: differing(found)[0]]).max()), 2)
-                > 0
-            )
+            assert float(line.rpartition("by up to ")[2].split(",")[0]) == round(gap(found), 2) > 0
         else:
             assert line.startswith(("Opposite each other", "Without a counterpart"))
 
@@ -183,17 +180,13 @@ def test_what_is_said_of_a_ready_made_pair_is_so(pair: presets.Telling):
 def test_a_changed_head_is_not_said_to_be_the_same_before_another_word():
     """Rows are equal before a difference only where the same model reads them: a head that was switched off is another model."""
     off = "zero:layer.0.self_attn.heads:1"
-    found = page.compute(
-        page.Params(
-            views=(
-                View(GPT, "The dog ran home.", "causal", 3, 2),
-                View(GPT, "The dog ran away.", "causal", 3, 2, edits=off),
-            )
-        )
+    home, away = (
+        View(GPT, "The dog ran home.", "causal", 3, 2),
+        View(GPT, "The dog ran away.", "causal", 3, 2),
     )
-    assert before(found).max() > 0.001 and not [
-        line for line in compare_pair.notes(found, found.pair(0, 1)) if "are the same" in line
-    ]
+    found = page.compute(page.Params(views=(home, replace(away, edits=off))))
+    assert before(found).max() > 0.001
+    assert not any("are the same" in line for line in compare_pair.notes(found, found.pair(0, 1)))
 
 
 # ---- What if
@@ -229,28 +222,18 @@ def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
     outcome = changes.outcome(change)
     said = words.sentence(change, outcome, views.measure_changes(change))
     one, reader = _unchanged(model, text), core.open_model(model)
-    other = (
-        reader.run(text, target=one.target_text, edits=change.edits)
-        if one.source
-        else reader.run(text, edits=change.edits)
-    )
-    looks = {
-        kind: (apart(one.attention(kind).weights, other.attention(kind).weights)).mean(-1)
-        for kind in one.kinds
-    }
-    moved = {
-        kind: np.any(one.attention(kind).weights != other.attention(kind).weights, axis=(-1, -2))
-        for kind in one.kinds
-    }
-    if any(table.any() for table in moved.values()):
+    given = {"target": one.target_text} if one.source else {}
+    other = reader.run(text, edits=change.edits, **given)
+    pairs = {kind: [run.attention(kind).weights for run in (one, other)] for kind in one.kinds}
+    looks = {kind: apart(*pair).mean(-1) for kind, pair in pairs.items()}
+    if any((a != b).any() for a, b in pairs.values()):
         kind = max(looks, key=lambda name: looks[name].max())
         layer, head = np.unravel_index(int(looks[kind].argmax()), looks[kind].shape)
         assert states(said, f"L{layer}.H{head}", f"{looks[kind].max():.3f} bits, maximum 1")
     else:
         assert "No head" in said
-        last = change.kind.name == one.kinds[-1] and change.edits[0].where == change.kind.path(
-            change.kind.n_layers(reader.config) - 1, "heads"
-        )
+        top = change.kind.path(change.kind.n_layers(reader.config) - 1, "heads")
+        last = change.kind.name == one.kinds[-1] and change.edits[0].where == top
         assert ("no head reads" in said) == last
     if one.source is not None:
         *_, written = decode(reader, text, Greedy(), max_new_tokens=60, edits=change.edits)
@@ -266,9 +249,8 @@ def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
     was, now = int(a.argmax()), int(b.argmax())
     verb = "stays" if percent(a[was]) == percent(b[was]) else "falls" if b[was] < a[was] else "rises"
     assert f"word “{word(model, was)}” {verb} " in said and percent(b[was]) in said
-    assert ("still the first" in said) == (was == now) and (
-        was == now or f"“{word(model, now)}” comes first with {percent(b[now])}" in said
-    )
+    assert ("still the first" in said) == (was == now)
+    assert was == now or f"“{word(model, now)}” comes first with {percent(b[now])}" in said
 
 
 def test_what_if_opens_with_a_change_that_is_seen():
@@ -297,14 +279,8 @@ def test_decode_tells_a_ready_made_sentence_that_came_out_wrong_when_it_has_ende
     right = next(row.answers for row in texts("presets") if row.text == text)
 
     def said(n: int) -> str:
-        return pictures.sentence(
-            SimpleNamespace(
-                model=core.open_model(model),
-                steps=steps[:n],
-                last=steps[n - 1],
-                window=SimpleNamespace(text=text),
-            )
-        )
+        run = {"model": core.open_model(model), "steps": steps[:n], "last": steps[n - 1]}
+        return pictures.sentence(SimpleNamespace(**run, window=SimpleNamespace(text=text)))
 
     wrong = f"A telling error: {model} writes “{steps[-1].text}”; right is “{right[0]}”."
     assert (wrong in said(len(steps))) == (steps[-1].text not in right) and "A telling error" not in said(3)

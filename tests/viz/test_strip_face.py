@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from packets import unpacked
-from shown_values import states
 from tiny_models import write
 
 from viz.instruments.strip.strip import join_pieces, strip_packet, units
@@ -89,11 +88,6 @@ def test_the_selected_position_is_found_inside_its_unit() -> None:
     ]
     for nonsense in ("99", "-1", "x", "", "\u0663"):
         assert strip_packet(np.eye(4), list("abcd"), selected=nonsense).header["start"][0] == "query"
-
-
-def test_the_sentence_names_whom_it_speaks_of() -> None:
-    packet = strip_packet(np.eye(2), "ab", subject="the average of 8 heads")
-    assert states(packet.header["say"]["looks"], "8 heads")
 
 
 @pytest.mark.parametrize(
