@@ -10,6 +10,8 @@ import tiny_models
 from packets import carried, packets_of
 from workspace_pages import NEAR, header, matrix, page, said, sent
 
+from core.analysis.arithmetic.cell import attention_row
+
 TEXT, TARGET = "She has a white car.", "Ella tiene un auto."
 NAMES = ("none", "bahdanau", "luong-global", "luong-local-p")
 
@@ -40,3 +42,13 @@ def test_the_picture_is_the_alignment_of_the_run_or_says_that_there_is_none(engi
     lines = json.loads(carried(*packets_of(test))[header(test, "cell", "residue")["lines"]])
     steps = [line["name"] for line in lines]
     assert "weight" in steps and ("gaussian" in steps) == (name == "luong-local-p")
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_the_arithmetic_ends_at_the_weight_of_the_run(engine, name):
+    run = engine.open(name).run(TEXT, target=TARGET)
+    for query, weights in enumerate(run.attention("alignment").weights[0, 0]):
+        row = attention_row(run, "alignment", 0, 0, query)
+        np.testing.assert_allclose(row.weights, weights, atol=1e-5)
+        assert row.residue < 1e-5 and row.dots is None
+        assert (row.gaussian is None) == (name != "luong-local-p")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from core.analysis.attribution.target_token import OutputTarget, default_row
 from core.analysis.heads.evidence import POSITIONAL_SHARE
 from core.analysis.residual.logit_lens import logit_lens
 from core.analysis.residual.ripple import changed_positions, ripple
+from core.run import Run
 from viz.labels import percent
 from viz.workspace.find import card, kinds, map, pool
 from viz.workspace.importance import heads as importance_heads
@@ -27,6 +29,13 @@ from viz.workspace.inside import guesses
 from viz.workspace.inside import page as inside
 from viz.workspace.inside import ripple as inside_ripple
 from viz.workspace.shared import head_survey, target_picker
+
+
+def beside(one: Run, text: str, keep: Sequence[str]) -> Run:
+    """The run of another text with the same translation, where there is one."""
+    given = {"target": one.target_text} if one.source else {}
+    return one.model.run(text, keep=keep, **given)
+
 
 EACH = pytest.mark.parametrize("model", OPENING)
 
@@ -46,9 +55,8 @@ def test_what_matters_names_the_head_and_the_word_that_matter(model: str):
         said = importance_heads._sentence(filled, run, swept, place)
         effect = swept.effects[place]
         further = int((swept.effects < effect).sum() if effect < 0 else (swept.effects > effect).sum())
-        assert ("no other head" in said) == (further == 0 and effect != 0) and (
-            not further or f"{further} of {effects.size} heads" in said
-        )
+        assert ("no other head" in said) == (further == 0 and effect != 0)
+        assert not further or f"{further} of {effects.size} heads" in said
         a, b = (float(np.exp(swept.before + each)) for each in (0, effect))
         assert percent(b) in said and (percent(a) == percent(b) or ("falls" in said) == (b < a))
 
@@ -75,55 +83,33 @@ def test_a_word_is_said_to_cost_most_only_where_one_costs(drops: list[float]):
 )
 def test_what_is_patched_is_what_two_plain_runs_want(model: str, clean: str, other: str):
     reader, one = core.open_model(model), plain(model, clean, keep=KEEP)
-    two = (
-        reader.run(other, keep=KEEP)
-        if one.source is None
-        else reader.run(other, target=one.target_text, keep=KEEP)
-    )
+    two = beside(one, other, KEEP)
     pair = make_pair(one, two)
-    row, names = (
-        pair.output.row,
-        [target_picker.choice_name(one, int(run.logits[pair.output.row].argmax())) for run in (one, two)],
+    row, told = pair.output.row, patch._difference(pair)
+    names = [target_picker.choice_name(one, int(run.logits[row].argmax())) for run in (one, two)]
+    assert names[0] != names[1] and told.find(f"“{names[0]}”") < told.find(f"“{names[1]}”")
+    assert target_picker.word(one.tokens[row]) in told
+    stack, texts = (
+        next(iter(reader.spec.stacks.values())),
+        [(run.source or run.side).ids for run in (one, two)],
     )
-    assert names[0] != names[1] and patch._difference(pair).find(f"“{names[0]}”") < patch._difference(
-        pair
-    ).find(f"“{names[1]}”")
-    assert target_picker.word(one.tokens[row]) in patch._difference(pair)
-    stack, n = next(iter(reader.spec.stacks.values())), len((one.source or one.side).ids)
-    differ = [
-        place
-        for place, (a, b) in enumerate(
-            zip((one.source or one.side).ids, (two.source or two.side).ids, strict=True)
-        )
-        if a != b
+    differ = [place for place, (a, b) in enumerate(zip(*texts, strict=True)) if a != b]
+    patches = [
+        [position_patch(pair, stack, layer, place) for place in range(len(texts[0]))] for layer in (0, 1)
     ]
-    shares = np.array(
-        [
-            [restored_share(pair, position_patch(pair, stack, layer, place)) for place in range(n)]
-            for layer in (0, 1)
-        ]
+    shares = np.array([[restored_share(pair, patched) for patched in row] for row in patches])
+    said, (first, second) = (
+        patch._places_said(pair, shares, [*map(str, range(len(texts[0])))]),
+        shares.argmax(1),
     )
-    columns = [str(place) for place in range(n)]
-    said = patch._places_said(pair, shares, columns)
-    assert (
-        states(said, "layer 0", f"“{int(shares[0].argmax())}” ({percent(shares[0].max())} restored)")
-        and int(shares[0].argmax()) in differ
-    )
-    assert states(said, "layer 1", f"“{int(shares[1].argmax())}”") == (
-        shares[0].argmax() != shares[1].argmax()
-    )
+    assert states(said, "layer 0", f"“{first}” ({percent(shares[0].max())} restored)") and first in differ
+    assert states(said, "layer 1", f"“{second}”") == (first != second)
     assert len(differ) > 1 or (
         shares[0, differ[0]] == pytest.approx(1, abs=1e-3)
         and np.abs(np.delete(shares[0], differ)).max() < 1e-3
     ), "as the page says of entering layer 0"
-    heads = np.array(
-        [
-            [
-                restored_share(pair, head_patch(pair, one.kinds[-1], 0, head))
-                for head in range(reader.config.n_heads)
-            ]
-        ]
-    )
+    patches = (head_patch(pair, one.kinds[-1], 0, head) for head in range(reader.config.n_heads))
+    heads = np.array([[restored_share(pair, patched) for patched in patches]])
     assert states(patch._heads_said(pair, heads, []), f"L0.H{int(heads.argmax())}: {percent(heads.max())}")
 
 
@@ -148,10 +134,8 @@ def test_the_lens_says_where_its_first_guess_settles(model: str):
     lens, layers = logit_lens(run, 5), run.model.config.n_layers
     for place in range(run.side.n_real):
         said, best = guesses._sentence(run, lens, place), lens.ids[:, place, 0]
-        assert (
-            int(best[-1]) == int(run.logits[place].argmax())
-            and f"“{target_picker.choice_name(run, int(best[-1]))}”" in said
-        )
+        assert best[-1] == run.logits[place].argmax()
+        assert f"“{target_picker.choice_name(run, int(best[-1]))}”" in said
         settled = next(layer for layer in range(layers + 1) if (best[layer:] == best[-1]).all())
         assert ("from the start" in said) == (settled == 0)
         assert not settled or (
@@ -171,16 +155,12 @@ def test_the_parts_that_are_said_to_add_up_do(model: str):
         OutputTarget(row, *(int(i) for i in np.argsort(-run.logits[row])[:2])),
     ):
         said = who._sentence(run, asked, attribute(run, asked)).replace("−", "-")
-        listed = [
-            float(part.rpartition(" ")[2])
-            for part in said.partition(": ")[2].partition(". Added up")[0].split(", ")
-        ]
-        wanted = float(
-            run.logits[row, asked.token] - (0 if asked.against is None else run.logits[row, asked.against])
-        )
-        assert f" is {wanted:.2f}: " in said and sum(listed) == pytest.approx(
-            wanted, abs=0.005 * len(listed) + 0.01
-        )
+        parts = said.partition(": ")[2].partition(". Added up")[0].split(", ")
+        listed = [float(part.rpartition(" ")[2]) for part in parts]
+        against = 0 if asked.against is None else run.logits[row, asked.against]
+        wanted = float(run.logits[row, asked.token] - against)
+        assert f" is {wanted:.2f}: " in said
+        assert sum(listed) == pytest.approx(wanted, abs=0.005 * len(listed) + 0.01)
 
 
 RIPPLES = [
@@ -197,12 +177,9 @@ RIPPLES = [
 @pytest.mark.quick(2)
 @pytest.mark.parametrize(("model", "text", "other"), RIPPLES)
 def test_a_ripple_is_told_as_far_as_it_goes(model: str, text: str, other: str):
-    one = plain(model, text, keep=("*resid_in", "*resid_out"))
-    two = (
-        one.model.run(other, target=one.target_text, keep=("*resid_in", "*resid_out"))
-        if one.source
-        else one.model.run(other, keep=("*resid_in", "*resid_out"))
-    )
+    keep = ("*resid_in", "*resid_out")
+    one = plain(model, text, keep=keep)
+    two = beside(one, other, keep)
     for side in ("encoder", "decoder") if one.source else (None,):
         moved, places = ripple(one, two, side), changed_positions(one, two, side)
         said, same = inside_ripple.sentence(one, moved, places, side), one.hidden(side) == two.hidden(side)
@@ -213,17 +190,11 @@ def test_a_ripple_is_told_as_far_as_it_goes(model: str, text: str, other: str):
         first, n = int((~still).any(0).argmax()), still.shape[1]
         tokens = (one.source if side == "encoder" and one.source else one.side).tokens
         if model == GPT and first:
-            assert (
-                states(said, f"“{target_picker.word(tokens[first])}”", f"{first} of {n}")
-                and still[:, :first].all()
-                and places[0] == first
-            )
+            assert states(said, f"“{target_picker.word(tokens[first])}”", f"{first} of {n}")
+            assert still[:, :first].all() and places[0] == first
         elif model == GPT:
-            assert (
-                said.startswith("The first word")
-                and places[0] == 0
-                and f"{int((~still[-1]).sum())} of {n}" in said
-            )
+            assert said.startswith("The first word") and places[0] == 0
+            assert f"{int((~still[-1]).sum())} of {n}" in said
         elif side == "decoder":
             assert not places and states(said, f"{int((~still[-1]).sum())} of its {n} positions")
         else:
@@ -241,14 +212,10 @@ def test_a_ripple_is_told_as_far_as_it_goes(model: str, text: str, other: str):
 )
 def test_a_card_says_what_the_scores_of_its_head_say(model: str, kind: str):
     measured, bare = head_survey.survey(model)[kind], pool.untrained(model).get(kind)
-    clear = {
-        place
-        for place in np.ndindex(measured.shape)
-        if measured.label(*place) not in ("near-uniform", "no clear pattern")
-    }
-    assert states(
-        kinds._sentence(measured, bare, model), f"{len(clear)} of the {np.prod(measured.shape)} heads", model
-    )
+    labels = [measured.label(*place) for place in np.ndindex(measured.shape)]
+    clear = [label for label in labels if label not in ("near-uniform", "no clear pattern")]
+    told = kinds._sentence(measured, bare, model)
+    assert states(told, f"{len(clear)} of the {len(labels)} heads", model)
     for place in np.ndindex(measured.shape):
         name = card.telling(measured, *place)
         said, score = card._control(measured, name, *place), float(measured.scores[name][place])

@@ -28,7 +28,7 @@ from workspace_pages import said
 from core.errors import InputError
 from viz.course.equations.form import Node, read
 from viz.course.sheets import language, printed, quiz_files
-from viz.course.sheets.form import Doubtful, Exercise, agreed, rounded
+from viz.course.sheets.form import Blank, Doubtful, Exercise, agreed, rounded
 from viz.course.sheets.kinds import KINDS, MOST, exercise_kinds_of_page, sheet
 from viz.course.sheets.mathml import _Anything, prose
 from viz.labels import SHEET
@@ -195,60 +195,38 @@ def test_what_is_printed_of_an_answer_is_its_result() -> None:
                 assert any(math.isclose(number, one, abs_tol=1e-12) for one in printed_), exercise
 
 
-def value(node: Node) -> float | None:
-    """What a part of a line makes; None for one with a letter in it."""
-    if node.kind == "number":
-        return float(node.text)
-    if node.kind == "index":
-        return math.e if node.text == "e" else None
-    found = [value(part) for part in node.parts]
-    if node.kind in ("row", "bracket"):
-        return value(node.parts[0]) if node.kind == "bracket" else worked(list(node.parts))
-    if None in found or not found:
-        return None
-    one, *other = [float(part) for part in found if part is not None]
-    calculated = {
-        "frac": lambda: one / other[0],
-        "sqrt": lambda: math.sqrt(one),
-        "sup": lambda: one ** other[0],
-    }
-    return calculated[node.kind]() if node.kind in calculated else None
+FORMS = {"frac": "({})/({})", "sqrt": "sqrt({})", "sup": "({})**({})", "bracket": "({})", "number": "({})"}
+SIGNS = {"−": "-", "·": "*", "/": "/", "+": "+"}
+NAMES = {"ln": math.log, "sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "e": math.e}
 
 
-CALLS = {"ln": math.log, "sin": math.sin, "cos": math.cos}
+def as_python(node: Node) -> str:
+    """A part of a line as Python, with a `?` for a letter and for a sign that is no arithmetic."""
+    if node.kind == "operator":
+        return SIGNS.get(node.text, "?")
+    if node.kind == "words" or node.text in NAMES:
+        return node.text if node.text in NAMES else ""
+    parts = [node.text] if node.kind == "number" else [*map(as_python, node.parts)]
+    if node.kind == "row":
+        return f"({''.join(parts)})"
+    return FORMS[node.kind].format(*parts) if node.kind in FORMS and parts else "?"
 
 
 def worked(parts: list[Node]) -> float | None:
-    """Sums and products of a row, written as Python and left to it."""
-    text = ""
-    for part in parts:
-        if part.kind == "operator":
-            text += {"−": "-", "·": "*", "/": "/", "+": "+"}.get(part.text, "?")
-        elif part.text in CALLS:
-            text += f"CALLS['{part.text}']"
-        elif part.kind == "words":
-            continue
-        else:
-            found = value(part)
-            if found is None:
-                return None
-            text += f"({found!r})"
-    if not text or "?" in text or re.search(r"\)\(", text):
+    """What a side of a line makes; None for one that is no arithmetic."""
+    text = "".join(map(as_python, parts))
+    if not text or "?" in text or ")(" in text:
         return None
-    return float(eval(text, {"CALLS": CALLS, "__builtins__": {}}))
+    return float(eval(text, NAMES | {"__builtins__": {}}))
 
 
 def holds(exercise: Exercise) -> bool:
     """Whether every number behind an equals sign is what stands before it, to its last digit; and something was calculated."""
     checked = 0
-    for step in exercise.steps:
-        if not step.line:
-            continue
+    for step in filter(lambda step: step.line, exercise.steps):
         tree = read(step.line, _Anything())
-        lines = [line for part in tree.parts for line in (part.parts if part.kind == "lines" else ())] or [
-            tree
-        ]
-        for line in lines:
+        lines = [line for part in tree.parts if part.kind == "lines" for line in part.parts]
+        for line in lines or [tree]:
             sides: list[list[Node]] = [[]]
             for part in line.parts:
                 if (part.kind, part.text) == ("operator", "="):
@@ -355,9 +333,8 @@ CLOZE = re.compile(r"\{1:(NUMERICAL|MULTICHOICE|SHORTANSWER):((?:[^}\\]|\\.)+)\}
 def test_moodle_reads_a_question_with_its_fields_for_each_exercise() -> None:
     drawn = sheet(list(KINDS), 7)
     category, *questions = ElementTree.fromstring(quiz_files.moodle_xml(drawn, 7))
-    assert category.attrib == {"type": "category"} and [one.get("type") for one in questions] == [
-        "cloze"
-    ] * len(drawn)
+    types = [one.get("type") for one in (category, *questions)]
+    assert types == ["category", *["cloze"] * len(drawn)]
     for question, (_, exercise) in zip(questions, drawn, strict=True):
         text = question.findtext("questiontext/text") or ""
         fields = CLOZE.findall(text)
@@ -366,10 +343,8 @@ def test_moodle_reads_a_question_with_its_fields_for_each_exercise() -> None:
             [right] = [one[1:] for one in alternatives.split("~") if one.startswith("=")]
             if kind == "NUMERICAL":
                 value, _, margin = right.partition(":")
-                assert (float(value), float(margin)) == (
-                    float(field.text),
-                    pytest.approx(field.tolerance, rel=1e-3),
-                )
+                assert float(value) == float(field.text)
+                assert float(margin) == pytest.approx(field.tolerance, rel=1e-3)
             else:
                 assert html.unescape(right.replace("\\#", "#")) == field.text
         assert prose(exercise.answer) in (question.findtext("generalfeedback/text") or "")
@@ -396,6 +371,11 @@ def points(item: ElementTree.Element, answers: dict[str, str]) -> float:
     return marks
 
 
+def moved(blank: Blank, times: float) -> str:
+    """A number that is so many tolerances off."""
+    return str(float(blank.text) + times * (blank.tolerance or 1))
+
+
 def test_a_package_of_qti_marks_the_right_fields_and_no_wrong_one() -> None:
     drawn = sheet(list(KINDS), 7)
     with zipfile.ZipFile(io.BytesIO(quiz_files.qti_package(drawn, 7))) as package:
@@ -409,21 +389,16 @@ def test_a_package_of_qti_marks_the_right_fields_and_no_wrong_one() -> None:
         asked = {one.get("responseIdentifier") for one in item.iter() if "responseIdentifier" in one.attrib}
         assert asked == {*fields}
         right = {field: blank.text for field, blank in fields.items()}
-        assert (
-            points(item, right)
-            == len(fields)
-            == float(item.findtext("{*}outcomeDeclaration[@identifier='MAXSCORE']//{*}value") or 0)
-        )
+        most = item.findtext("{*}outcomeDeclaration[@identifier='MAXSCORE']//{*}value")
+        assert points(item, right) == len(fields) == float(most or 0)
         wrong = {
-            field: str(float(blank.text) + 3 * (blank.tolerance or 1))
-            if type(blank.value) in (int, float)
-            else "another"
+            field: moved(blank, 3) if type(blank.value) in (int, float) else "another"
             for field, blank in fields.items()
         }
         assert points(item, wrong) == 0
         near = {
-            f: str(float(b.text) + 0.9 * b.tolerance) if type(b.value) is float else b.text
-            for f, b in fields.items()
+            field: moved(blank, 0.9) if type(blank.value) is float else blank.text
+            for field, blank in fields.items()
         }
         assert points(item, near) == len(fields)
         assert all(
