@@ -1,4 +1,4 @@
-"""Rules for a question of the course: one clear answer among several, and a step whose number says something."""
+"""Rules for a question of the course: one clear answer among several, a number that says something."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lesson_numbers import EDGES, EXACT, MEANT, NONE
+from lesson_numbers import EDGES, EXACT, MEANT
 
 from viz.widgets import quiz
 
@@ -85,23 +85,6 @@ def on_a_slider(asked: Asked) -> None:
 
 def to_be_touched(asked: Asked) -> None:
     assert asked.answer.strip()
-
-
-def tells(step: str, words: str, told: str, numbered: list[Asked]) -> None:
-    """The step's number is on the page and not trivial; two numbers differ."""
-    if not words:
-        assert numbered or step in NONE, f"{step}: which number is it about? Name it in lesson_numbers.py"
-        return
-    assert step not in NONE
-    found = where(words, told)
-    values = [figure(text) for text in found.groups()]
-    if len(values) == 1:
-        share = "%" in found[1] or (abs(values[0]) <= 1 and "." in found[1] and "10" not in found[1])
-        assert not trivial(values[0], share=share, all_of=100.0 if "%" in found[1] else 1.0), (
-            f"{step}: {found[0]!r}"
-        )
-    else:
-        assert len(set(values)) > 1 and not quiz.tied(values[0], values[1]), f"{step}: {found[0]!r}"
 
 
 def figure(text: str) -> float:

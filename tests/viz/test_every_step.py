@@ -19,8 +19,8 @@ import pytest
 from deep import deep
 from exhibit_pages import drawn, said
 from exhibit_visits import well
-from lesson_numbers import EXACT, MEANT, NONE, NUMBERS
-from question_rules import Asked, on_a_slider, one_of_several, tells, to_be_touched, units
+from lesson_numbers import EXACT, MEANT
+from question_rules import Asked, on_a_slider, one_of_several, to_be_touched, units
 from shown_numbers import Shown, collect_numbers, holds, numbers
 from streamlit.testing.v1 import AppTest
 from walked_steps import halves
@@ -149,7 +149,7 @@ def test_a_step_hides_asks_and_states_its_own_numbers(slug: str, step: int) -> N
     if (slug, step) not in ALSO_A_PLACE:
         gives_nothing_away(before.messages, after.asked)
     is_complete(slug, step, after)
-    asks_what_can_be_answered(slug, step, after)
+    asks_what_can_be_answered(after)
     missing = [each for each in fractions(after) if not holds(after.known, each)]
     assert not missing
     assert code_prints(after)
@@ -183,15 +183,12 @@ def is_complete(slug: str, step: int, after: Visit) -> None:
         assert all(id in said(test) for id in errata)
 
 
-def asks_what_can_be_answered(slug: str, step: int, after: Visit) -> None:
-    """Assert that each question has one right answer, and that the step's own number says something."""
-    told = said(after.test)
-    assert len(units(told)) <= 1, "one unit of information a page"
+def asks_what_can_be_answered(after: Visit) -> None:
+    """Assert that each question has one right answer."""
+    assert len(units(said(after.test))) <= 1, "one unit of information a page"
     for each in after.asked:
         assert each.question.strip().endswith((".", "?", "…", "gets", "…?", ")")), each.question
         {"choice": one_of_several, "number": on_a_slider, "touched": to_be_touched}[each.kind](each)
-    numbered = [each for each in after.asked if each.kind == "number" or isinstance(each.options, Mapping)]
-    tells(f"{slug} {step}", NUMBERS.get(slug, {}).get(step, ""), told, numbered)
 
 
 def code_prints(after: Visit) -> bool:
@@ -209,9 +206,6 @@ def code_prints(after: Visit) -> bool:
 
 
 def test_what_is_listed_is_there() -> None:
-    """No line of the tables speaks of a step that is gone, or both names a number and excuses a step."""
-    steps = {f"{slug} {step}" for slug, step in STEPS}
-    named = {f"{slug} {step}" for slug, lines in NUMBERS.items() for step in lines}
-    assert named | set(NONE) <= steps and not named & set(NONE)
-    assert all(reason for reason in (*NONE.values(), *MEANT.values(), *EXACT))
+    """No line of the tables speaks of a step that is gone, and each has its reason."""
+    assert all(reason for reason in (*MEANT.values(), *EXACT))
     assert {*ALL_THERE, *ALSO_A_PLACE} <= set(STEPS)
