@@ -13,7 +13,7 @@ from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
 
 from viz.instruments import head_view_packet
-from viz.instruments.head_view.head_view import HEAD_VIEW
+from viz.instruments.head_view.head_view import HEAD_VIEW, LAYOUTS
 from viz.instruments.kit import component
 from viz.theme import DARK, LIGHT, contrast
 
@@ -117,6 +117,16 @@ def test_segments_of_one_text_or_of_two() -> None:
     assert two.header["segments"] == [[0, 0, 1], [1, 0]]
     tiny = head_view_packet(heads(1, 2), words(2), words(2), segments=[0, 1])
     assert tiny.header["segments"] == [[0, 1], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("selected", "start"),
+    [("4", [0, 4]), ("s1", [1, 1]), ("s3", None), (5, None), ("<b>", None), (-1, None), (None, None)],
+)
+def test_what_is_selected_and_how_it_is_laid_out_travels(selected: Any, start: list[int] | None) -> None:
+    given = {"layout": LAYOUTS[-1], "python": "viz.head_view(run)", "group": "g"}
+    header = head_view_packet(heads(1, 5, 3), words(5), words(3), selected=selected, **given).header
+    assert header["selected"] == start and given.items() <= header.items() and "tell" not in header
 
 
 ASKED = """

@@ -219,3 +219,11 @@ def test_a_rerun_of_128_tokens_costs_at_most_10_ms_of_the_interpreter(causal: bo
         times.append(time.process_time() - start)
     print(f"interpreter time with scores and values: {sorted(times)[4] * 1e3:.1f} ms")
     assert sorted(times)[4] <= 0.010
+
+
+def test_what_a_page_says_of_a_picture_is_in_its_header() -> None:
+    names, may = ["a", "b"], np.tri(2, dtype=bool)
+    given = {"group": "pair", "python": "import viz", "selected": (1, 0), "unit": "moved by", "shut": "still"}
+    assert given.items() <= heatmap_packet(np.eye(2), names, names, allowed=may, **given).header.items()
+    plain = heatmap_packet(np.eye(2), names, names, allowed=may).header
+    assert (plain["unit"], plain["shut"]) == ("", "masked")
