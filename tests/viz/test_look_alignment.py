@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 import pytest
-import tiny_models
 from packets import carried, packets_of
+from tiny_models import serving
 from workspace_pages import NEAR, header, matrix, page, said, sent
 
 from core.analysis.arithmetic.cell import attention_row
@@ -16,13 +16,8 @@ TEXT, TARGET = "She has a white car.", "Ella tiene un auto."
 NAMES = ("none", "bahdanau", "luong-global", "luong-local-p")
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        local = ("seq2seq", {"attention": "luong-local-p", "score": "dot"})
-        patch.setitem(tiny_models.MODELS, "luong-local-p", local)
-        with tiny_models.served(patch, tmp_path_factory.mktemp("models"), *NAMES) as engine:
-            yield engine
+LOCAL = {"luong-local-p": ("seq2seq", {"attention": "luong-local-p", "score": "dot"})}
+engine = serving(*NAMES[:3], models=LOCAL)
 
 
 @pytest.mark.quick(2)

@@ -18,7 +18,6 @@ from viz.workspace.shared import head_survey
 
 MODEL, TEXT = "translator-en-es", "She has a white car."
 KINDS = pytest.mark.parametrize("kind", ["cross", "self", "causal"])
-named, packets = sent, packets_of
 
 
 @pytest.fixture(scope="module")
