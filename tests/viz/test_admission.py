@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from asgi_calls import call
 from shown_values import states
 from streamlit.testing.v1 import AppTest
 
@@ -33,15 +33,7 @@ async def app(scope, receive, send) -> None:
 def answer(
     kind: str, path: str = "/", headers: list[tuple[bytes, bytes]] | None = None
 ) -> list[dict[str, Any]]:
-    sent: list[dict[str, Any]] = []
-
-    async def send(message) -> None:
-        sent.append(message)
-
-    asyncio.run(
-        Door(app)({"type": kind, "method": "GET", "path": path, "headers": headers or []}, None, send)
-    )  # type: ignore[arg-type]
-    return sent
+    return call(Door(app), {"type": kind, "method": "GET", "path": path, "headers": headers or []})
 
 
 @pytest.fixture

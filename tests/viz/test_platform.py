@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 import streamlit
+from asgi_calls import call
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from viz.platform import static_files
@@ -36,13 +36,8 @@ class Site:
 
 def answered(app, path: str = "", method: str = "GET", headers: tuple = ()) -> tuple[dict, bytes]:
     """The head and the body of an answer."""
-    sent: list[dict] = []
-
-    async def send(message) -> None:
-        sent.append(message)
-
     path = path or f"/{SCRIPTS[0]}"
-    asyncio.run(app({"type": "http", "method": method, "path": path, "headers": headers}, None, send))
+    sent = call(app, {"type": "http", "method": method, "path": path, "headers": headers})
     return sent[0], b"".join(part["body"] for part in sent[1:])
 
 
@@ -133,10 +128,7 @@ def passed(*frames: bytes) -> list[bytes]:
             if "bytes" in message:
                 seen.append(message["bytes"])
 
-    async def receive():
-        return asked.pop(0)
-
-    asyncio.run(MessageFilter(inner)({"type": "websocket"}, receive, None))  # type: ignore[arg-type]
+    call(MessageFilter(inner), {"type": "websocket"}, *asked)
     return seen
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import re
 
 import pytest
 import streamlit as st
+from asgi_calls import call
 from starlette.datastructures import Headers
 
 from viz.classroom import light_pages
@@ -17,15 +17,10 @@ from viz.platform.security import SameOrigin, SecurityHeaders, sent_by_us
 
 
 def _answered(headers: list[tuple[bytes, bytes]], path: str = "/") -> dict[str, str]:
-    sent: list[dict] = []
-
     async def app(scope, receive, send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 
-    async def send(message) -> None:
-        sent.append(message)
-
-    asyncio.run(SecurityHeaders(app)({"type": "http", "path": path}, None, send))  # type: ignore[arg-type]
+    sent = call(SecurityHeaders(app), {"type": "http", "path": path})
     assert len({name for name, _ in sent[0]["headers"]}) == len(sent[0]["headers"])
     return {name.decode(): value.decode() for name, value in sent[0]["headers"]}
 
@@ -92,16 +87,13 @@ def test_what_leads_a_room_is_in_no_frame_of_another_site_whatever_the_setting(m
     ],
 )
 def test_a_short_link_to_embed_is_sent_on_to_the_same_page(query, sent_on):
-    passed, sent = [], []
+    passed = []
 
     async def app(scope, receive, send) -> None:
         passed.append(scope)
 
-    async def send(message) -> None:
-        sent.append(message)
-
     scope = {"type": "http", "method": "GET", "path": "/masks", "headers": [], "query_string": query}
-    asyncio.run(security.EmbedLinks(app)(scope, None, send))  # type: ignore[arg-type]
+    sent = call(security.EmbedLinks(app), scope)
     assert bool(passed) == (not sent_on)
     if sent_on:
         assert sent[0]["status"] == 307
@@ -167,19 +159,13 @@ def test_streamlits_own_settings_open_it_further(monkeypatch):
     ids=str,
 )
 def test_a_page_of_another_site_may_look_and_send_nothing(scope, passes):
-    reached, sent = [], []
+    reached = []
 
     async def app(scope, receive, send) -> None:
         reached.append(scope["type"])
 
-    async def receive() -> dict:
-        return {"type": "websocket.connect"}
-
-    async def send(message) -> None:
-        sent.append(message)
-
     headers = [(b"host", HERE.encode()), (b"origin", b"http://evil.example")]
-    asyncio.run(SameOrigin(app)(scope | {"headers": headers}, receive, send))
+    sent = call(SameOrigin(app), scope | {"headers": headers}, {"type": "websocket.connect"})
     assert bool(reached) is passes and bool(sent) is not passes
     if sent:
         assert sent[0].get("status", sent[0].get("code")) in (403, 1008)
