@@ -17,6 +17,16 @@ LOOP = asyncio.Runner()
 """One for all requests: making a loop and its threads takes longer than most answers."""
 
 
+def scope(
+    method: str, address: str, headers: list[tuple[bytes, bytes]], client: str = "10.0.0.1"
+) -> dict[str, Any]:
+    """A request as a server hands it to an application."""
+    path, _, query = address.partition("?")
+    said = {"method": method, "path": path, "raw_path": path.encode(), "query_string": query.encode()}
+    ends = {"client": (client, 1), "server": ("127.0.0.1", 80), "root_path": ""}
+    return {"type": "http", "http_version": "1.1", "scheme": "http", "headers": headers, **said, **ends}
+
+
 @dataclass
 class Answer:
     """What came back."""
@@ -107,23 +117,12 @@ class Visitor:
     def _scope(
         self, method: str, path: str, headers: list[tuple[bytes, bytes]] | None = None
     ) -> dict[str, Any]:
-        path, _, query = path.partition("?")
         held = "; ".join(
             f"{name}={value}" for name, (home, value) in self.cookies.items() if path.startswith(home)
         )
-        return {
-            "type": "http",
-            "method": method,
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": query.encode(),
-            "headers": [*(headers or []), *([(b"cookie", held.encode())] if held else [])],
-            "client": (self.address, 1),
-            "server": ("127.0.0.1", 80),
-            "scheme": "http",
-            "http_version": "1.1",
-            "root_path": "",
-        }
+        return scope(
+            method, path, [*(headers or []), *([(b"cookie", held.encode())] if held else [])], self.address
+        )
 
 
 def _event(text: str) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from crafted import (
     configs,
-    first_configs,
     lists,
     older_vocabularies,
     packed_files,
@@ -32,7 +31,6 @@ from core.errors import InputError
 from core.model import Model
 
 TABLES = (
-    first_configs,
     configs,
     lists,
     tensors,

@@ -9,7 +9,7 @@ import time
 import pytest
 from crafted.case import TOKENIZER, WEIGHTS, folder, good
 from crafted.packed_files import packed, whole
-from crafting import CONFIG, good_folder
+from crafting import CONFIG, SHAPE, good_folder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,26 +20,10 @@ from core.errors import InputError
 
 PIECES = [
     b"",
-    b"\0",
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b'"',
-    b",",
-    b":",
-    b"-1",
-    b"1e9",
-    b"99999999999999999999",
-    b"NaN",
-    b"null",
-    b"true",
-    b"\xff",
-    b"F64",
-    b'"a":{}',
-    b"\\u0000",
-    b"\\ud800",
     b" " * 9,
+    *b'\0|{|}|[|]|"|,|:|-1|1e9|99999999999999999999|NaN|null|true|\xff|F64|"a":{}|\\u0000|\\ud800'.split(
+        b"|"
+    ),
 ]
 VALUES = [
     0,
@@ -70,6 +54,10 @@ VALUES = [
 ]
 
 
+MORE = (
+    "hidden_size family ids tie_word_embeddings architectures bos_token_id layer_norm_epsilon scale_attn_weights "
+    "quantization_config activation order dropout n_vocab eps"
+)
 KINDS = ["llama", "roberta", "t5", "albert", "deberta-v2", "gemma3_text", "gpt_neo", "vit", "GGUF"]
 
 
@@ -111,32 +99,9 @@ def test_mutated_headers(tmp_path, mutants):
 @pytest.mark.parametrize("mutants", [400, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_mutated_configs(tmp_path, mutants):
     folder = good_folder(tmp_path / "model")
-    keys = [
-        *CONFIG,
-        "hidden_size",
-        "family",
-        "ids",
-        "tie_word_embeddings",
-        "architectures",
-        "bos_token_id",
-        "layer_norm_epsilon",
-        "scale_attn_weights",
-        "quantization_config",
-        "activation",
-        "order",
-        "dropout",
-        "n_vocab",
-        "eps",
-    ]
-    own = {
-        "family": "gpt",
-        "n_layers": 2,
-        "n_heads": 3,
-        "d_model": 33,
-        "d_ff": 13,
-        "n_vocab": 277,
-        "n_ctx": 17,
-    }
+    keys = [*CONFIG, *MORE.split()]
+    sizes = ("n_layers", "n_heads", "d_model", "d_ff", "n_vocab", "n_ctx")
+    own = {"family": "gpt", **{name: getattr(SHAPE, name) for name in sizes}}
     draw = random.Random(2)
     seen = set()
     for number in range(mutants):

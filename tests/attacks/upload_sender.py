@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from room_visitor import scope
 from starlette.applications import Starlette
 
 from viz.uploads import routes
@@ -56,7 +57,7 @@ class Sender:
         pieces = [given] if isinstance(given, bytes) else list(given)
         said = sum(map(len, pieces)) if length is ALL else length
         headers = [] if said is None else [(b"content-length", str(said).encode())]
-        path = f"/upload/{ticket or UPLOADS.ticket(self.session)}/{name}"
+        address = f"/upload/{ticket or UPLOADS.ticket(self.session)}/{name}?{query}"
         sent: list[Any] = []
 
         async def receive() -> dict[str, Any]:
@@ -68,20 +69,7 @@ class Sender:
         async def hear(message: Any) -> None:
             sent.append(message)
 
-        scope = {
-            "type": "http",
-            "method": "POST",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": query.encode(),
-            "headers": headers,
-            "client": ("10.0.0.1", 1),
-            "server": ("127.0.0.1", 80),
-            "scheme": "http",
-            "http_version": "1.1",
-            "root_path": "",
-        }
-        asyncio.run(APP(scope, receive, hear))
+        asyncio.run(APP(scope("POST", address, headers), receive, hear))
         told = b"".join(part.get("body", b"") for part in sent[1:])
         return sent[0]["status"], json.loads(told) if told.startswith(b"{") else {}
 
