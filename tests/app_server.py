@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -33,6 +34,25 @@ def free_port() -> int:
 
 
 @contextmanager
+def started(command: Sequence[str], health: str, log: Path, **how: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A server, from when it answers at the address `health` to the end of the block; its words in `log`."""
+    with log.open("ab") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, **how)
+    try:
+        for _ in range(600):
+            assert process.poll() is None, log.read_text("utf-8", "replace")
+            try:
+                urllib.request.urlopen(health, timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield process
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@contextmanager
 def started_app(
     folder: Path,
     *flags: str,
@@ -45,26 +65,9 @@ def started_app(
     """The whole app, started as a visitor would, or by another `command`, with these flags; its log in `folder`. `base` is the path that a flag puts before all addresses."""
     port = port or free_port()
     url, log = f"http://127.0.0.1:{port}", folder / "log.txt"
-    with log.open("ab") as out:
-        process = subprocess.Popen(
-            [sys.executable, "-m", *command, "--server.port", str(port), "--server.headless", "true", *flags],
-            cwd=cwd,
-            env=os.environ | variables,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        for _ in range(600):
-            assert process.poll() is None, log.read_text("utf-8", "replace")
-            try:
-                urllib.request.urlopen(f"{url}{base}/_stcore/health", timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.1)
+    words = [sys.executable, "-m", *command, "--server.port", str(port), "--server.headless", "true", *flags]
+    with started(words, f"{url}{base}/_stcore/health", log, cwd=cwd, env=os.environ | variables) as process:
         yield Server(url, process, log)
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 COLD = ("tests.cold_server",)

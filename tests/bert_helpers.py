@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import torch
+from kind_shapes import random_network
 
 import core
 from core.models import families
@@ -16,11 +16,8 @@ IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
 
 
 def build(name: str = "bert", **changes) -> core.Model:
-    torch.manual_seed(7)
     backend = learn_wordpiece(TEXTS, 120)
     family = families()[name]
     config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61, **changes)
-    network = family.network(config)
-    for weight in network.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
+    network = random_network(family, config, 7)
     return core.Model(f"random-{name}", family, config, network, Tokenizer(backend, **IDS))

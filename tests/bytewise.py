@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import tokenizers
-import torch
-from kind_shapes import tiny
+from kind_shapes import random_network, tiny
 from tokenizers import decoders, models, normalizers
 
 from core.model import Model
@@ -47,8 +46,5 @@ def tiny_llama(name: str = "tiny-bytes") -> Model:
     tokenizer = fallback()
     spec = families()["llama"]
     config = replace(tiny("llama"), n_vocab=len(tokenizer), n_ctx=64)
-    torch.manual_seed(3)
-    network = spec.network(config)
-    for weight in network.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
+    network = random_network(spec, config, 3)
     return Model(name, spec, config, network, tokenizer)

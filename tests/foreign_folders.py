@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import torch
-from kind_shapes import tiny
+from kind_shapes import random_network, tiny
 
 from core.checkpoints.foreign import formats
 from core.data.texts import texts
@@ -33,9 +32,6 @@ def write(folder: Path, name: str = "tiny-llama", seed: int = 5) -> Path:
     )
     ids = {"pad": 0, "start": 2, "end": 3, "mask": 4} if spec.framed else {"pad": 0, "start": 1, "end": 2}
     config = replace(tiny(kind), n_vocab=backend.get_vocab_size(), n_ctx=180)
-    torch.manual_seed(seed)
-    network = spec.network(config)
-    for weight in network.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
+    network = random_network(spec, config, seed)
     model = Model(name, spec, config, network, Tokenizer(backend, **ids), f"A tiny random {kind}.")
     return export_model(model, folder / name)

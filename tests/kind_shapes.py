@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import torch
+
 from core.checkpoints.foreign import formats
 from core.models import families
 
@@ -86,3 +88,12 @@ SHAPES: dict[str, dict[str, Any]] = {
 def tiny(name: str) -> Any:
     spec = families()[formats()[name].family]
     return replace(spec.config.tiny(), **SHAPES.get(name, {}))
+
+
+def random_network(spec: Any, config: Any, seed: int) -> torch.nn.Module:
+    """Return a network of a family whose weights are all random, in the same way again."""
+    torch.manual_seed(seed)
+    network = spec.network(config)
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    return network

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import tokenizers
-import torch
-from kind_shapes import tiny
+from kind_shapes import random_network, tiny
 from tokenizers import Regex, models, pre_tokenizers
 
 from core.model import Model
@@ -34,8 +33,5 @@ def model(kind: str, name: str, tokenizer: Tokenizer, **changes: int) -> Model:
     spec = families()[kind]
     shape = {"bert": "bert", "llama": "llama", "t5": "t5", "transformer": "marian"}[kind]
     config = replace(tiny(shape), n_vocab=len(tokenizer), n_ctx=160, **changes)
-    torch.manual_seed(4)
-    network = spec.network(config)
-    for weight in network.parameters():
-        torch.nn.init.normal_(weight, std=0.3)
+    network = random_network(spec, config, 4)
     return Model(name, spec, config, network, tokenizer)

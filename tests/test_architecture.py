@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_vocabulary import all_statements
@@ -16,58 +17,18 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHON = sorted([*(ROOT / "core").rglob("*.py"), *(ROOT / "viz").rglob("*.py"), ROOT / "app.py"])
 BROWSER = sorted([*(ROOT / "viz").rglob("*.js"), *(ROOT / "viz").rglob("*.css")])
 SCREEN = {"streamlit", "plotly", "altair"}
-FLOORS = (
-    "errors",
-    "wording",
-    "maths",
-    "glossary",
-    "trace",
-    "masks",
-    "text",
-    "data",
-    "layers",
-    "models",
-    "abilities",
-    "run",
-    "model",
-    "edits",
-    "checkpoints",
-    "decoding",
-    "analysis",
-    "scoring",
-    "training",
-    "jobs",
-    "serving",
-    "reading",
-    "tools",
-)
+CORE = """
+errors wording maths glossary trace masks text data layers models abilities run
+model edits checkpoints decoding analysis scoring training jobs serving reading tools
+"""
+FLOORS = CORE.split()
 """The files and folders of `core` from the ground up: each takes from itself and from what stands before it."""
 
-VIZ_FLOORS = (
-    "languages",
-    "labels",
-    "number_text",
-    "theme",
-    "memo",
-    "limits",
-    "sources",
-    "exhibit_text",
-    "charts",
-    "instruments",
-    "classroom",
-    "uploads",
-    "platform",
-    "shell",
-    "widgets",
-    "course",
-    "export",
-    "workspace",
-    "menu",
-    "pages",
-    "application",
-    "frame",
-    "__main__",
-)
+VIZ = """
+languages labels number_text theme memo limits sources exhibit_text charts instruments
+classroom uploads platform shell widgets course export workspace menu pages application frame __main__
+"""
+VIZ_FLOORS = VIZ.split()
 """The same of `viz`."""
 
 
@@ -117,13 +78,22 @@ def _tops(path: Path) -> set[str]:
     return {name.split(".")[0] for name in _imports(path)}
 
 
-def test_core_knows_no_screen() -> None:
-    foreign = {
-        _name(path): _tops(path) & (SCREEN | {"viz", "app", "transformers"})
-        for path in PYTHON
-        if _name(path).startswith("core/")
-    }
-    assert {name: found for name, found in foreign.items() if found} == {}
+def nonempty(places: dict[str, Any]) -> dict[str, Any]:
+    """What is not empty, by file."""
+    return {name: wrong for name, wrong in places.items() if wrong}
+
+
+@pytest.mark.parametrize(
+    ("home", "unknown"),
+    [("core", SCREEN | {"viz", "app", "transformers"}), ("viz", {"app", "transformers", "tests"})],
+)
+def test_core_knows_no_screen_and_viz_no_server_and_no_oracle(home: str, unknown: set[str]) -> None:
+    assert (
+        nonempty(
+            {_name(path): _tops(path) & unknown for path in PYTHON if _name(path).startswith(f"{home}/")}
+        )
+        == {}
+    )
 
 
 def _dotted(path: Path) -> str:
@@ -164,41 +134,21 @@ def test_there_is_no_circle(home: str) -> None:
     assert left == {}
 
 
-def test_core_is_built_from_the_ground_up() -> None:
-    floor = {name: place for place, name in enumerate(FLOORS)}
-    part = {name: name.split(".")[1] for name in _taken("core") if name != "core"}
-    assert {*part.values()} == {*FLOORS}
+@pytest.mark.parametrize(("home", "floors"), [("core", FLOORS), ("viz", VIZ_FLOORS)])
+def test_it_is_built_from_the_ground_up(home: str, floors: list[str]) -> None:
+    """A folder takes from those before it."""
+    floor = {name: place for place, name in enumerate(floors)}
+    part = {name: name.split(".")[1] for name in _taken(home) if name != home}
+    assert {*part.values()} == {*floors}
     wrong = {
         f"{name} takes {taken}"
         for name in part
-        for taken in _taken("core")[name]
-        if taken == "core" or floor[part[taken]] > floor[part[name]]
+        for taken in _taken(home)[name]
+        if (home == "core" if taken == home else floor[part[taken]] > floor[part[name]])
     }
     assert not wrong
-    assert ", ".join(FLOORS) in " ".join((ROOT / "core" / "__init__.py").read_text("utf-8").split())
-
-
-def test_viz_is_built_from_the_ground_up() -> None:
-    """A folder takes from those before it."""
-    floor = {name: place for place, name in enumerate(VIZ_FLOORS)}
-    part = {name: name.split(".")[1] for name in _taken("viz") if name != "viz"}
-    assert {*part.values()} == {*VIZ_FLOORS}
-    back = {
-        (part[name], part[taken])
-        for name in part
-        for taken in _taken("viz")[name]
-        if taken != "viz" and floor[part[taken]] > floor[part[name]]
-    }
-    assert back == set()
-
-
-def test_viz_knows_no_server_and_no_oracle() -> None:
-    foreign = {
-        _name(path): _tops(path) & {"app", "transformers", "tests"}
-        for path in PYTHON
-        if _name(path).startswith("viz/")
-    }
-    assert {name: found for name, found in foreign.items() if found} == {}
+    if home == "core":
+        assert ", ".join(FLOORS) in " ".join((ROOT / "core" / "__init__.py").read_text("utf-8").split())
 
 
 def test_figures_are_pure() -> None:
@@ -211,7 +161,7 @@ def test_figures_are_pure() -> None:
         )
 
     foreign = {_name(path): [name for name in _imports(path) if strange(name)] for path in _made_of("charts")}
-    assert len(foreign) > 40 and {name: found for name, found in foreign.items() if found} == {}
+    assert len(foreign) > 40 and nonempty(foreign) == {}
 
 
 @functools.cache
@@ -286,10 +236,10 @@ def test_the_lower_floor_of_viz_draws_nothing() -> None:
         *(f"viz.shell.{name}" for name in ("state", "stage", "links", "errors", "room")),
     )
     foreign = {
-        name: [found for found in _imports(ROOT / "viz" / f"{name}.py") if found.startswith(drawing)]
+        name: [one for one in _imports(ROOT / "viz" / f"{name}.py") if one.startswith(drawing)]
         for name in ("shell/pages", "sources", "exhibit_text", "theme", "labels")
     }
-    assert {name: found for name, found in foreign.items() if found} == {}
+    assert nonempty(foreign) == {}
 
 
 INSIDE = re.compile(
@@ -400,13 +350,3 @@ def test_measurements_that_no_push_runs_can_be_run() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-m", "bench", "--collect-only", "tests/bench"]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout[-2000:]
-
-
-def test_one_version() -> None:
-    import tomllib
-
-    import core
-
-    assert (
-        tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"] == core.__version__
-    )
