@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from workspace_pages import NEAR, again, header, linked, matrix, page, said, sent
 
 import core
+from core.analysis.arithmetic.cell import attention_row
 from core.analysis.attention.aggregate import aggregate_heads
 from viz.labels import percent
 from viz.workspace.look import cell as look_cell
@@ -145,6 +146,13 @@ def test_only_attention_within_one_text_has_an_own_position(run, kind, own):
     test = full(kind=kind, layer=str(layer), head=str(head), look__word=str(row))
     assert header(test, "scale", "axis")["selected"][0] == row
     assert ("its own position" in captions(test)) == own
+
+
+@KINDS
+def test_the_arithmetic_ends_at_the_weight_of_the_run(run, kind):
+    row = attention_row(run, kind, 1, 4, 2)
+    np.testing.assert_allclose(row.weights, run.attention(kind).weights[1, 4, 2], atol=1e-5)
+    assert row.residue < 1e-4
 
 
 def test_a_typed_translation_is_read_as_it_is():
