@@ -89,6 +89,7 @@ CHAPTERS = (
     "viz/course/look_up/",
     "viz/course/self_attention/self_attention/",
     "viz/course/self_attention/masks/",
+    "viz/course/vision/picture_as_words/",
 )
 """Chapters, and exhibits of the shortest lesson, whose controls the catalogues have so far, and the frame of exhibits."""
 SENTENCES = "Sentences"

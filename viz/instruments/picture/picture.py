@@ -181,8 +181,13 @@ class PictureView(Spec):
             )
         if self.called is not None:
             return labels(self.called, down * across, "cell")
-        row = "" if down == 1 else "row {}, "
-        return [row.format(r + 1) + f"column {c + 1}" for r in range(down) for c in range(across)]
+        if down == 1:
+            return [_("column {column}", column=c + 1) for c in range(across)]
+        return [
+            _("row {row}, column {column}", row=r + 1, column=c + 1)
+            for r in range(down)
+            for c in range(across)
+        ]
 
     def _ground(self, image: NDArray[np.uint8]) -> str:
         if self.ground is None:

@@ -13,6 +13,7 @@ import core.serving.engine
 from core.analysis.attention.aggregate import rollout
 from core.data import doodles, patches
 from core.maths import softmax
+from viz.languages import mark
 
 Array = NDArray[Any]
 MODEL, FILLER = "vit-doodles", "mae-doodles"
@@ -21,7 +22,7 @@ PATCH = 4
 """Side of the patches that both models read."""
 SIZES = tuple(size for size in range(2, SIDE) if SIDE % size == 0)
 """Sides of patches that cut a doodle evenly."""
-MEAN, ROLLOUT = "mean of the heads", "rollout"
+MEAN, ROLLOUT = mark("mean of the heads"), mark("rollout")
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ from viz.course.vision.picture_as_words.params import LAYERS, SLUG, Params
 from viz.instruments import picture_view
 from viz.instruments.kit import origin
 from viz.labels import percent
+from viz.languages import _, mark
 from viz.shell import present_layout
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
-CLASS = "class token"
+CLASS = mark("class token")
 LARGE, BIG = 224, 16
 """The picture and the patch of the paper."""
 
@@ -28,20 +29,32 @@ def words(params: Params, data: Reading) -> Folds:
     large = maths.n_tokens(LARGE, BIG)
     known = exhibit_parts.predict_number(
         f"{SLUG}.tokens",
-        f"A doodle of {SIDE} × {SIDE} pixels is cut into patches of {params.patch} × {params.patch}, and a class token is put in front. "
-        "How many tokens does the encoder read?",
+        _(
+            "A doodle of {side} × {side} pixels is cut into patches of {patch} × {patch}, and a class token is put in front. How many tokens does the encoder read?",
+            side=SIDE,
+            patch=params.patch,
+        ),
         1,
         300,
         n,
-        f"{SIDE} / {params.patch} = {side} patches in a row and as many rows: {side}² = {n - 1}, and the class token: {n}. For a photograph of "
-        f"{LARGE} × {LARGE} pixels in patches of {BIG} × {BIG}: ({LARGE} / {BIG})² + 1 = {large}.",
+        _(
+            "{side} / {patch} = {across} patches in a row and as many rows: {across}² = {patches}, and the class token: {tokens}. For a photograph of {photo} × {photo} pixels in patches of {big} × {big}: ({photo} / {big})² + 1 = {large}.",
+            side=SIDE,
+            patch=params.patch,
+            across=side,
+            patches=n - 1,
+            tokens=n,
+            photo=LARGE,
+            big=BIG,
+            large=large,
+        ),
         near=1,
     )
     parts = maths.cut(data.pixels, params.patch)
     page_parts.show(
         charts.tiles(parts, side, height=exhibit_parts.by_mode(260, 300)),
         f"{SLUG}.cut",
-        f"The doodle cut into patches of {params.patch} by {params.patch} pixels, each in its place.",
+        _("The doodle cut into patches of {patch} by {patch} pixels, each in its place.", patch=params.patch),
     )
     if known:
         across = 17 if len(parts) > 60 else 10
@@ -50,20 +63,29 @@ def words(params: Params, data: Reading) -> Folds:
             charts.tiles(
                 parts,
                 across,
-                first="class",
+                first=_("class"),
                 numbered=len(parts) < 60,
                 height=min(62.0 * lines, exhibit_parts.by_mode(330, 300)),
             ),
             f"{SLUG}.row",
-            f"The same {n - 1} patches one after the other, as a row of words, the class token in front.",
+            _(
+                "The same {patches} patches one after the other, as a row of words, the class token in front.",
+                patches=n - 1,
+            ),
         )
     flat = [part.flatten() for part in parts]
     empty = sum(not part.any() for part in flat)
     page_parts.summary(
-        f"{n - 1} patches of {params.patch**2} numbers each, read row by row after the class token; {empty} of them are entirely black. "
-        f"Attention compares all pairs: {n} × {n} = {n * n:,} scores in each head."
+        _(
+            "{patches} patches of {numbers} numbers each, read row by row after the class token; {empty} of them are entirely black. Attention compares all pairs: {tokens} × {tokens} = {scores:,} scores in each head.",
+            patches=n - 1,
+            numbers=params.patch**2,
+            empty=empty,
+            tokens=n,
+            scores=n * n,
+        )
         if known
-        else "Guess first, then the patches are shown in a row."
+        else _("Guess first, then the patches are shown in a row.")
     )
     return Folds(
         lambda: pd.DataFrame(
@@ -88,32 +110,43 @@ def looks(params: Params, data: Reading) -> Folds:
     n_inked, attended = int(inked.sum()), data.on_ink(LAYERS - 1)
     known = exhibit_parts.predict_share(
         f"{SLUG}.class",
-        f"The class is computed from the class token alone. {n_inked} of {len(inked)} patches ({percent(n_inked / len(inked))}) contain a part of a "
-        "line; the others are black. In the last layer, averaged over its heads: how much of its attention does the class token give to the patches with a line?",
+        _(
+            "The class is computed from the class token alone. {inked} of {patches} patches ({share}) contain a part of a line; the others are black. In the last layer, averaged over its heads: how much of its attention does the class token give to the patches with a line?",
+            inked=n_inked,
+            patches=len(inked),
+            share=percent(n_inked / len(inked)),
+        ),
         attended,
-        f"{percent(attended, 2)}. So it attends to the drawing, not to the background; the output is “{data.best}”, with a probability of {percent(data.chances.max())}.",
+        _(
+            "{share}. So it attends to the drawing, not to the background; the output is “{best}”, with a probability of {chance}.",
+            share=percent(attended, 2),
+            best=data.best,
+            chance=percent(data.chances.max()),
+        ),
         near=0.1,
     )
     weights = data.looks(params.layer, params.head)
-    called = f"layer {params.layer}, " + (
-        params.head if params.head in (MEAN, ROLLOUT) else f"head {params.head}"
+    called = (
+        _("layer {layer}, {what}", layer=params.layer, what=_(params.head))
+        if params.head in (MEAN, ROLLOUT)
+        else _("layer {layer}, head {head}", layer=params.layer, head=params.head)
     )
     side = SIDE // 4
     chosen = picture_view(
         data.pixels,
         weights,
         (side, side),
-        special=[CLASS],
+        special=[_(CLASS)],
         selected=0,
         ground="dark",
-        subject="the rollout"
+        subject=_("the rollout")
         if params.head == ROLLOUT
-        else "this head"
+        else _("this head")
         if params.head != MEAN
-        else "the mean of the heads",
-        names=("query", "doodle"),
+        else _("the mean of the heads"),
+        names=(_("query"), _("doodle")),
         title=called,
-        hint="Touch a patch: it becomes the query.",
+        hint=_("Touch a patch: it becomes the query."),
         height=exhibit_parts.by_mode(380, 330),
         key=f"{SLUG}.look",
     )
@@ -122,17 +155,26 @@ def looks(params: Params, data: Reading) -> Folds:
             page_parts.show(
                 marks.bars(pd.Series(data.chances, data.classes), percent, end=1.0, row=32),
                 f"{SLUG}.classes",
-                "The probability of each class: "
-                + ", ".join(
-                    f"{name} {percent(chance)}"
-                    for name, chance in zip(data.classes, data.chances, strict=True)
+                _(
+                    "The probability of each class: {classes}",
+                    classes=", ".join(
+                        f"{name} {percent(chance)}"
+                        for name, chance in zip(data.classes, data.chances, strict=True)
+                    ),
                 ),
             )
     row = weights[0]
     on = float(row[1:][inked].sum())
     page_parts.summary(
-        f"{called}: the class token gives {percent(row[0])} to itself, {percent(on)} to the {int(inked.sum())} patches with a line in "
-        f"them and {percent(max(0.0, 1 - on - row[0]))} to the {int((~inked).sum())} black ones."
+        _(
+            "{called}: the class token gives {own} to itself, {on} to the {inked} patches with a line in them and {off} to the {black} black ones.",
+            called=called,
+            own=percent(row[0]),
+            on=percent(on),
+            inked=int(inked.sum()),
+            off=percent(max(0.0, 1 - on - row[0])),
+            black=int((~inked).sum()),
+        )
     )
     names = [CLASS, *(f"{r + 1},{c + 1}" for r in range(side) for c in range(side))]
     asked = chosen.query or 0
@@ -162,27 +204,45 @@ def fills(params: Params, data: Reading) -> Folds:
     left = found.error / found.of_mean if found.of_mean else 1.0
     known = exhibit_parts.predict_share(
         f"{SLUG}.fill",
-        f"{len(found.hidden)} of {n} patches are hidden; the encoder reads the other {n - len(found.hidden)}. If every "
-        "hidden patch is filled with the mean of the visible ones, the squared error counts as 100%. How large is it when the decoder fills them in?",
+        _(
+            "{hidden} of {patches} patches are hidden; the encoder reads the other {visible}. If every hidden patch is filled with the mean of the visible ones, the squared error counts as 100%. How large is it when the decoder fills them in?",
+            hidden=len(found.hidden),
+            patches=n,
+            visible=n - len(found.hidden),
+        ),
         min(left, 1.0),
-        f"{percent(left)}: {found.error:.4f} per pixel in place of {found.of_mean:.4f} (black is 0, white 1).",
+        _(
+            "{share}: {error:.4f} per pixel in place of {of_mean:.4f} (black is 0, white 1).",
+            share=percent(left),
+            error=found.error,
+            of_mean=found.of_mean,
+        ),
         near=0.05,
     )
     images = [
-        ("what the encoder reads", charts.coloured(found.visible)),
-        ("filled in", charts.coloured(found.filled) if known else None),
-        ("the drawing", charts.coloured(data.pixels / 255) if known else None),
+        (_("what the encoder reads"), charts.coloured(found.visible)),
+        (_("filled in"), charts.coloured(found.filled) if known else None),
+        (_("the drawing"), charts.coloured(data.pixels / 255) if known else None),
     ]
     page_parts.show(
         pictures.reads(images, height=exhibit_parts.by_mode(260, 300)),
         f"{SLUG}.filled",
-        f"The doodle with {len(found.hidden)} of {n} patches hidden, the decoder's picture, and the whole doodle.",
+        _(
+            "The doodle with {hidden} of {patches} patches hidden, the decoder's picture, and the whole doodle.",
+            hidden=len(found.hidden),
+            patches=n,
+        ),
     )
     page_parts.summary(
-        f"Squared error per pixel at the {len(found.hidden)} hidden places: {found.error:.4f} by the decoder, {found.of_mean:.4f} by the mean of the "
-        f"{n - len(found.hidden)} visible patches."
+        _(
+            "Squared error per pixel at the {hidden} hidden places: {error:.4f} by the decoder, {of_mean:.4f} by the mean of the {visible} visible patches.",
+            hidden=len(found.hidden),
+            error=found.error,
+            of_mean=found.of_mean,
+            visible=n - len(found.hidden),
+        )
         if known
-        else "Guess first, then the decoder's picture is shown."
+        else _("Guess first, then the decoder's picture is shown.")
     )
     return Folds(
         lambda: pd.DataFrame(
