@@ -60,82 +60,63 @@ def test_few_entries_are_only_looked_up(evidence):
 
 
 FIGURES = {
-    "E1": {
-        "printed": (5.64, 0.005),
-        "sum_1": (1.709, 5e-4),
-        "sum_4": (0.317, 5e-4),
-        "columns": (2.47, 0.005),
-    },
-    "E2": {
-        "printed": (6.26, 0.005),
-        "first_2": (0.899, 5e-4),
-        "first_4": (0.005, 5e-4),
-        "own": (0.135, 5e-4),
-    },
+    "E1": {"printed": "5.64", "sum_1": "1.709", "sum_4": "0.317", "columns": "2.47"},
+    "E2": {"printed": "6.26", "first_2": "0.899", "first_4": "0.005", "own": "0.135"},
     "E3": {
-        "gap": (1.404, 5e-4),
-        "position": (9, 0),
-        "dimension": (8, 0),
-        "wave_d": (46_222, 0.5),
-        "wave_p": (1_313, 0.5),
-        "share_d": (0.99964, 5e-6),
-        "share_p": (0.98683, 5e-6),
+        "gap": "1.404",
+        "position": 9,
+        "dimension": 8,
+        "wave_d": "46222",
+        "wave_p": "1313",
+        "share_d": "0.99964",
+        "share_p": "0.98683",
     },
     "E4": {
-        "printed_1": (0.9950, 5e-5),
-        "example_1": (0.5403, 5e-5),
-        "second": (0.5552, 5e-5),
-        "least": (4.787, 5e-4),
-        "largest": (6.678, 5e-4),
-        "right_least": (5.799, 5e-4),
-        "right_largest": (5.799, 5e-4),
+        "printed_1": "0.9950",
+        "example_1": "0.5403",
+        "second": "0.5552",
+        "least": "4.787",
+        "largest": "6.678",
+        "right_least": "5.799",
+        "right_largest": "5.799",
     },
-    "E6": {"printed": (0.001953, 5e-7), "right": (1, 1e-9), "factor": (22.627, 5e-4)},
-    "E7": {"printed_stops": (1, 0), "right_stops": (0, 0)},
+    "E6": {"printed": "0.001953", "right": (1, 1e-9), "factor": "22.627"},
+    "E7": {"printed_stops": 1, "right_stops": 0},
     "E9": {
-        "bare_0": (2, 0),
-        "bare_1": (-2, 0),
-        "bare_2": (1, 0),
-        "right_0": (0.574, 5e-4),
-        "right_2": (0.348, 5e-4),
-        "sum": (0.5, 1e-12),
-        "no_number": (3, 0),
+        "bare_0": 2,
+        "bare_1": -2,
+        "bare_2": 1,
+        "right_0": "0.574",
+        "right_2": "0.348",
+        "sum": 0.5,
+        "no_number": 3,
     },
     "E10": {
-        "layer": (3_152_384, 0),
-        "layer_printed": (1_577_984, 0),
-        "stack": (18_914_304, 0),
-        "stack_printed": (9_467_904, 0),
-        "large_printed": (184_073_216, 0),
-        "large": (335_141_888, 0),
+        "layer": 3_152_384,
+        "layer_printed": 1_577_984,
+        "stack": 18_914_304,
+        "stack_printed": 9_467_904,
+        "large_printed": 184_073_216,
+        "large": 335_141_888,
     },
-    "E11": {
-        "base": (109_482_240, 0),
-        "large": (335_141_888, 0),
-        "base_heads": (110_106_428, 0),
-        "large_heads": (336_226_108, 0),
-    },
-    "E12": {"table": (23_440_896, 0), "letters": (589_824, 0)},
-    "E13": {"printed": (4, 0), "right": (16, 0)},
-    "E15": {"rows": (5, 0), "pairs": (25, 0), "layer_1": (2, 0), "layer_2": (5, 0)},
+    "E11": {"base": 109_482_240, "large": 335_141_888, "base_heads": 110_106_428, "large_heads": 336_226_108},
+    "E12": {"table": 23_440_896, "letters": 589_824},
+    "E13": {"printed": 4, "right": 16},
+    "E15": {"rows": 5, "pairs": 25, "layer_1": 2, "layer_2": 5},
     "E16": {"post": (1.00, 0.01)},
-    "E17": {"nan": (4, 0), "sum_student": (1, 1e-12), "sum_apple": (1, 1e-12)},
-    "E18": {
-        "attention_50": (1_280_000, 0),
-        "recurrence_50": (13_107_200, 0),
-        "attention_4096": (8_589_934_592, 0),
-    },
-    "E20": {"base": (109_482_240, 0), "large": (335_141_888, 0), "times": (3.06, 0.005)},
+    "E17": {"nan": 4, "sum_student": 1, "sum_apple": 1},
+    "E18": {"attention_50": 1_280_000, "recurrence_50": 13_107_200, "attention_4096": 8_589_934_592},
+    "E20": {"base": 109_482_240, "large": 335_141_888, "times": "3.06"},
     "E21": {
-        "RoBERTa-base": (124_645_632, 0),
-        "RoBERTa-large": (355_359_744, 0),
-        "BERT-Large": (335_141_888, 0),
-        "GPT-2 XL": (1_557_611_200, 0),
-        "DistilBERT": (66_362_880, 0),
-        "TinyBERT": (14_350_248, 0),
-        "DistilGPT-2": (81_912_576, 0),
+        "RoBERTa-base": 124_645_632,
+        "RoBERTa-large": 355_359_744,
+        "BERT-Large": 335_141_888,
+        "GPT-2 XL": 1_557_611_200,
+        "DistilBERT": 66_362_880,
+        "TinyBERT": 14_350_248,
+        "DistilGPT-2": 81_912_576,
     },
-    "E24": {"loss_0.1": (2.303, 5e-4), "loss_0.5": (0.693, 5e-4), "loss_0.9": (0.105, 5e-4)},
+    "E24": {"loss_0.1": "2.303", "loss_0.5": "0.693", "loss_0.9": "0.105"},
     "E25": {
         "expected_[MASK]": (1200, 1e-9),
         "expected_random words": (150, 1e-9),
@@ -147,94 +128,80 @@ FIGURES = {
         "printed_500": (0.36, 0.01),
         "right": (1, 0.02),
     },
-    "E30": {"whole": (256, 0), "pieces": (64, 0)},
-    "E31": {
-        "scores_1": (4, 0),
-        "scores_3": (5, 0),
-        "heads_3": (4, 0),
-        "out_2": (16, 0),
-        "merged_axes": (3, 0),
-    },
-    "E33": {
-        "value_0": (0.841471, 5e-7),
-        "value_2": (0.821856, 5e-7),
-        "value_511": (0.999999995, 5e-9),
-        "cut": (3, 0),
-    },
-    "E34": {"printed_60": (62, 0), "right_60": (60, 0), "right_61": (61, 0)},
+    "E30": {"whole": 256, "pieces": 64},
+    "E31": {"scores_1": 4, "scores_3": 5, "heads_3": 4, "out_2": 16, "merged_axes": 3},
+    "E33": {"value_0": "0.841471", "value_2": "0.821856", "value_511": (0.999999995, 5e-9), "cut": 3},
+    "E34": {"printed_60": 62, "right_60": 60, "right_61": 61},
     "E36": {
         "bare": (0.10, 0.02),
-        "scaled": (2.99, 0.05),
-        "limit": (88.72, 0.005),
-        "divided": (200, 0),
-        "overflows": (1, 0),
-        "safe": (1, 0),
+        "scaled": "3.0",
+        "limit": "88.72",
+        "divided": 200,
+        "overflows": 1,
+        "safe": 1,
     },
-    "E37": {"tokens": (131_072, 0), "epochs": (39.7, 0.05), "epochs_printed": (38.8, 0.05)},
-    "E39": {
-        "gpt2": (124_439_808, 0),
-        "gpt1": (116_534_784, 0),
-        "difference": (7_905_024, 0),
-        "parts": (7_905_024, 0),
-    },
-    "E42": {"n": (3, 0), "m": (2, 0)},
-    "E44": {"GPT-2 medium": (354_823_168, 0), "GPT-2 large": (774_030_080, 0), "GPT-3": (174_604_259_328, 0)},
-    "E45": {"Large": (18.95, 0.005), "Base": (9.37, 0.005)},
-    "E53": {"ratio": (math.e**2, 1e-9), "plain": (0.451, 5e-4), "sharp": (1.0, 5e-4)},
+    "E37": {"tokens": 131_072, "epochs": "39.7", "epochs_printed": "38.8"},
+    "E39": {"gpt2": 124_439_808, "gpt1": 116_534_784, "difference": 7_905_024, "parts": 7_905_024},
+    "E42": {"n": 3, "m": 2},
+    "E44": {"GPT-2 medium": 354_823_168, "GPT-2 large": 774_030_080, "GPT-3": 174_604_259_328},
+    "E45": {"Large": "18.95", "Base": "9.37"},
+    "E53": {"ratio": (math.e**2, 1e-9), "plain": "0.451", "sharp": "1.000"},
     "E54": {"greedy": (0.20, 1e-9), "best": (0.36, 1e-9), "beam": (0.36, 1e-9)},
-    "E55": {"tokens": (10, 0), "words": (9, 0)},
-    "E57": {"last": (50_256, 0), "special": (1, 0)},
+    "E55": {"tokens": 10, "words": 9},
+    "E57": {"last": 50_256, "special": 1},
 }
-"""What the course states, with the last digit that it prints."""
+"""What the course states: a number, a number and how near, or a text with the last digit that is printed."""
 
 
 @pytest.mark.parametrize("id", FIGURES)
 def test_figures_are_those_of_the_course(id, evidence):
-    for name, (value, near) in FIGURES[id].items():
+    for name, told in FIGURES[id].items():
+        value, near = told if isinstance(told, tuple) else (float(told), 0.0)
+        if isinstance(told, str):
+            near = 0.5 * 10.0 ** -len(told.partition(".")[2])
         assert evidence[id].numbers[name] == pytest.approx(value, abs=near + 1e-12), name
 
 
-NOTHING = [
-    ("E1", "right"),
-    ("E1", "exchanged"),
-    ("E2", "right"),
-    ("E5", "order"),
-    ("E8", "linear"),
-    ("E14", "asymmetry_equal"),
-    ("E14", "asymmetry_positive"),
-    ("E15", "rest"),
-    ("E15", "permuted"),
-    ("E19", "block_2"),
-    ("E32", "with"),
-    ("E47", "values"),
-    ("E48", "prefix"),
-    ("E46", "gap"),
-    ("E49", "gap"),
-    ("E6", "ours"),
-    ("E43", "inside"),
-    ("E27", "printed"),
-]
+NOTHING = {
+    "E1": "right exchanged",
+    "E2": "right",
+    "E5": "order",
+    "E8": "linear",
+    "E14": "asymmetry_equal asymmetry_positive",
+    "E15": "rest permuted",
+    "E19": "block_2",
+    "E32": "with",
+    "E47": "values",
+    "E48": "prefix",
+    "E46": "gap",
+    "E49": "gap",
+    "E6": "ours",
+    "E43": "inside",
+    "E27": "printed",
+}
 
-MUCH = [
-    ("E5", "gap"),
-    ("E8", "tanh"),
-    ("E14", "asymmetry"),
-    ("E15", "first"),
-    ("E19", "block_1"),
-    ("E30", "gap"),
-    ("E31", "gap"),
-    ("E32", "without"),
-    ("E47", "keys"),
-    ("E2", "inside"),
-]
+MUCH = {
+    "E5": "gap",
+    "E8": "tanh",
+    "E14": "asymmetry",
+    "E15": "first",
+    "E19": "block_1",
+    "E30": "gap",
+    "E31": "gap",
+    "E32": "without",
+    "E47": "keys",
+    "E2": "inside",
+}
 
 
-@pytest.mark.parametrize(("id", "name"), NOTHING)
+@pytest.mark.parametrize(
+    ("id", "name"), [(id, name) for id, names in NOTHING.items() for name in names.split()]
+)
 def test_what_should_agree_agrees(id, name, evidence):
     assert abs(evidence[id].numbers[name]) < 1e-12
 
 
-@pytest.mark.parametrize(("id", "name"), MUCH)
+@pytest.mark.parametrize(("id", "name"), [(id, name) for id, names in MUCH.items() for name in names.split()])
 def test_what_is_printed_is_far_off(id, name, evidence):
     assert evidence[id].numbers[name] > 0.1
 

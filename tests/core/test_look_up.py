@@ -22,7 +22,7 @@ from viz.course.look_up.retrieval import memory_read, persons
 from viz.course.look_up.retrieval.look_up import RULES, look_up, scores, softmax
 from viz.course.look_up.soft_and_hard import maths
 from viz.course.shared import weighting
-from viz.course.shared.scene import HARBOUR, PORTRAIT, Scene, Shape
+from viz.course.shared.scene import HARBOUR, PORTRAIT
 
 P, N, R = 3, 7, 5
 
@@ -263,29 +263,6 @@ def test_bits_of_words_add_up_to_the_surprise_of_the_sentence():
 
 
 # ------------------------------------------------------------------ pictures
-
-
-def test_shapes_cover_what_counting_and_circles_say():
-    square = Scene(
-        4,
-        3,
-        (
-            Shape("ground", "#000000", ((0, 0), (4, 0), (4, 3), (0, 3))),
-            Shape("box", "#ffffff", ((1, 1), (3, 1), (3, 2), (1, 2))),
-        ),
-        "",
-    )
-    assert square.pixels(10)[..., 0].sum() == 2 * 1 * 100
-    disc = Scene(
-        4,
-        4,
-        (
-            Shape("ground", "#000000", ((0, 0), (4, 0), (4, 4), (0, 4))),
-            Shape("disc", "#ffffff", ((2, 2), (1, 1.5)), round=True),
-        ),
-        "",
-    )
-    assert (disc.top(60) == 1).mean() * 16 == pytest.approx(np.pi * 1.5, rel=2e-3)
 
 
 @pytest.mark.parametrize(("scene", "rows", "columns"), [(PORTRAIT, 10, 8), (HARBOUR, 4, 6)])
