@@ -284,11 +284,12 @@ def test_ablation_is_the_loss_with_the_head_off_minus_the_plain_one(sampled):
     kind = model.spec.kinds[-1]
     found = ablation_losses(model, samples, kind.name)
     assert found.shape == (model.config.n_layers, model.config.n_heads) and np.abs(found).max() > 1e-4
-    targets = {"target": samples[0].truth} if model.spec.has_source else {}
     both = []
     for changes in ((), (core.edits.ZeroHead(kind.path(1, "heads"), 2),)):
         per = [
-            token_losses(model.run(s.text, edits=changes, **(targets and {"target": s.truth})), s.truth)
+            token_losses(
+                model.run(s.text, edits=changes, target=s.truth if model.spec.has_source else None), s.truth
+            )
             for s in samples
         ]
         both.append(np.concatenate(per).mean())
@@ -297,7 +298,7 @@ def test_ablation_is_the_loss_with_the_head_off_minus_the_plain_one(sampled):
 
 def test_what_keys_bring_adds_up_to_what_the_layer_writes(sampled):
     model, samples = sampled
-    run = model.run(samples[0].text, **({"target": samples[0].truth} if model.spec.has_source else {}))
+    run = model.run(samples[0].text, target=samples[0].truth if model.spec.has_source else None)
     for kind in model.spec.kinds:
         found = head_contributions(run, kind.name)
         weights = run.attention(kind.name).weights
@@ -388,9 +389,8 @@ def test_one_batch_says_of_each_head_what_single_runs_say(family):
     kind = model.spec.kinds[-1]
     found = ablate_each_head(model, OTHER, kind.name, lambda run: run.logits[1], target=target)
     assert found.shape == (2, 3, model.config.n_vocab)
-    options = {"target": target} if target else {}
     for place in ((0, 2), (1, 0)):
-        run = model.run(OTHER, edits=[edits.ZeroHead(kind.path(place[0], "heads"), place[1])], **options)
+        run = model.run(OTHER, edits=[edits.ZeroHead(kind.path(place[0], "heads"), place[1])], target=target)
         np.testing.assert_allclose(found[place], run.logits[1], atol=1e-4, rtol=1e-4)
 
 
@@ -411,10 +411,7 @@ def test_the_mean_of_a_head_is_that_over_all_words_and_no_padding(family):
     model = build(family)
     texts = [ANIMAL, "She has a white car and it was tired."]
     targets = ["Ella", "tiene un auto."] if model.spec.has_source else None
-    runs = [
-        model.run(text, **({"target": target} if target else {}))
-        for text, target in zip(texts, targets or [None] * 2, strict=True)
-    ]
+    runs = [model.run(text, target=target) for text, target in zip(texts, targets or [None] * 2, strict=True)]
     for kind in model.spec.kinds[:2]:  # of a translator, its source and its own text
         found, rows = (
             mean_outputs(model, texts, kind.name, targets),

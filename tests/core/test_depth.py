@@ -210,8 +210,8 @@ def model(request) -> Model:
 
 
 def test_sums_and_inner_layers_are_those_of_the_modules(model):
-    more = {"target": "."} if model.spec.has_source else {}
-    run = model.run(HUNGRY, keep=(*residuals.KEEP, *ffn_maths.KEEP), **more)
+    target = "." if model.spec.has_source else None
+    run = model.run(HUNGRY, keep=(*residuals.KEEP, *ffn_maths.KEEP), target=target)
     last = model.config.n_layers - 1
     assert residuals.first_sum(run, last).gap == 0
     sizes = residuals.by_layer(run)
@@ -233,8 +233,8 @@ def test_sums_and_inner_layers_are_those_of_the_modules(model):
 
 def test_a_word_turned_round_moves_its_own_output_alone(model):
     """C066: 0.0 elsewhere in the network; in the attention others move, in a GPT only later ones."""
-    more = {"target": "."} if model.spec.has_source else {}
-    found = ffn_maths.inner(model.run(HUNGRY, keep=ffn_maths.KEEP, **more), 0)
+    target = "." if model.spec.has_source else None
+    found = ffn_maths.inner(model.run(HUNGRY, keep=ffn_maths.KEEP, target=target), 0)
     moved = ffn_maths.negate_word(model, 0, found, 2)
     assert np.flatnonzero(moved.network).tolist() == [2] and np.delete(moved.network, 2).max() == 0.0
     first = 2 if model.family == "gpt" else 0
@@ -242,8 +242,8 @@ def test_a_word_turned_round_moves_its_own_output_alone(model):
 
 
 def test_what_a_unit_writes_is_its_column(model):
-    more = {"target": "."} if model.spec.has_source else {}
-    found = ffn_maths.inner(model.run(HUNGRY, keep=ffn_maths.KEEP, **more), 0)
+    target = "." if model.spec.has_source else None
+    found = ffn_maths.inner(model.run(HUNGRY, keep=ffn_maths.KEEP, target=target), 0)
     unit = ffn_maths.unit_output(model, 0, found, 5, n=3)
     ffn = ffn_maths.block(model, 0).ffn
     apart = found.act @ ffn.to_out.weight.detach().numpy().T + ffn.to_out.bias.detach().numpy()

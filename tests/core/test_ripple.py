@@ -64,7 +64,7 @@ def tried(model: core.Model, run: core.Run, path: str, n: int, **options) -> np.
         moved = model.run(
             run.source.text if run.source else ONE,
             edits=(*options.get("edits", ()), AddVector(path, push, place)),
-            **({"target": run.target_text} if run.source else {}),
+            target=run.target_text if run.source else None,
         )
         found[:, place] = (moved.logits != run.logits).any(-1)
     return found

@@ -47,11 +47,7 @@ CASES = [
 
 def opened(family: str, changes: dict[str, object]) -> core.Run:
     model = build(family, **changes)
-    return model.run("the old cat sat", **({"target": "a cat sat"} if found_source(family) else {}))
-
-
-def found_source(family: str) -> bool:
-    return families()[family].has_source
+    return model.run("the old cat sat", target="a cat sat" if families()[family].has_source else None)
 
 
 def taps(lines: tuple[SourceLine, ...]) -> dict[str, SourceLine]:
