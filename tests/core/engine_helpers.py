@@ -23,7 +23,7 @@ PATIENT = 30.0
 """Seconds after which a test gives up waiting: never reached unless something hangs."""
 
 
-def until(fact: Callable[[], bool]) -> None:
+def until(fact: Callable[[], bool]):
     """Wait for a fact; fail if it does not come true."""
     end = time.monotonic() + PATIENT
     while not fact():
@@ -34,15 +34,15 @@ def until(fact: Callable[[], bool]) -> None:
 class Caller(threading.Thread):
     """A thread that asks once and remembers the answer, the error, and when it was released."""
 
-    def __init__(self, ask: Callable[[], Any]) -> None:
+    def __init__(self, ask: Callable[[], Any]):
         super().__init__(daemon=True)
         self._ask = ask
-        self.answer: Any = None
-        self.error: BaseException | None = None
+        self.answer = None
+        self.error = None
         self.released = 0.0
         self.start()
 
-    def run(self) -> None:
+    def run(self):
         try:
             self.answer = self._ask()
         except BaseException as error:  # noqa: BLE001 - the test looks at it, whatever it is
@@ -58,10 +58,10 @@ class Caller(threading.Thread):
 class Steps:
     """Functions for the worker that note their name when they begin and end only at `step()`."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine):
         self.engine, self.begun = engine, list[str]()
         self._go = threading.Semaphore(0)
-        self._callers: list[Caller] = []
+        self._callers = []
 
     def ask(self, name: str, session: str | None = None, cost: float = 1.0) -> Caller:
         """Ask in a thread of its own; returns once the request has its place (session: the name)."""
@@ -83,7 +83,7 @@ class Steps:
         until(lambda: len(self.begun) > count)
         return caller
 
-    def step(self, count: int = 1) -> None:
+    def step(self, count: int = 1):
         """End what runs, `count` times, each time waiting for the next to begin (if any waits)."""
         for _ in range(count):
             running, begun = self.engine._scheduler._running, len(self.begun)
@@ -108,15 +108,15 @@ class Steps:
 class Counting(nn.Module):
     """A network that counts its forwards inside `forward`."""
 
-    def __init__(self, network: nn.Module) -> None:
+    def __init__(self, network: nn.Module):
         super().__init__()
         self.network, self.forwards = network, 0
 
-    def forward(self, *inputs: Any, **options: Any) -> Any:
+    def forward(self, *inputs, **options):
         self.forwards += 1
         return self.network(*inputs, **options)
 
-    def logits(self, *inputs: Any, **options: Any) -> Any:
+    def logits(self, *inputs, **options):
         return self.network.logits(*inputs, **options)
 
 
@@ -140,7 +140,7 @@ def tiny_model(name: str = "tiny") -> Model:
 
 
 @contextmanager
-def serving(*good: str, opener: Callable[[str], Any] | None = None, **options: Any) -> Iterator[Engine]:
+def serving(*good: str, opener: Callable[[str], Any] | None = None, **options) -> Iterator[Engine]:
     """An engine over tiny models of these names."""
     with Engine(
         opener=opener or tiny_model, listing=lambda: tuple(Listing(name, True) for name in good), **options

@@ -61,7 +61,7 @@ def case(request) -> tuple[core.Model, ModelInput, OutputTarget]:
     return model, ITEMS[request.param], OutputTarget(row, int(run.logits[row].argsort()[-2]))
 
 
-def log_p(model: core.Model, item: ModelInput, asked: OutputTarget, *edits: object) -> float:
+def log_p(model: core.Model, item: ModelInput, asked: OutputTarget, *edits) -> float:
     """Written separately: torch's log-softmax of a plain run."""
     logits = torch.tensor(item.run(model, edits=edits).logits, dtype=torch.float64)
     return float(torch.log_softmax(logits, -1)[asked.row, asked.token])

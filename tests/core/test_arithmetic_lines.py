@@ -60,7 +60,7 @@ def near(number: float, text: str) -> bool:
     return abs(number - digits.parse_number(text)) <= 0.5 * 10.0 ** -places(text) * (1 + 1e-6) + 1e-12
 
 
-def check(line: Line) -> None:
+def check(line: Line):
     for term in line.terms:
         assert near(calculate(line.term_text(term)), term.value), (line.name, term)
     if line.expression:
@@ -89,7 +89,7 @@ def check(line: Line) -> None:
     ), (line.name, line.value, line.result)
 
 
-def check_all(run: core.Run, found: CellArithmetic) -> None:
+def check_all(run: core.Run, found: CellArithmetic):
     for line in found.lines:
         check(line)
         for path in (line.path, *line.reads):

@@ -246,7 +246,7 @@ def tokenized(draw) -> tuple[str, list[list[tuple[int, int] | None]]]:
     cuts = []
     for _ in range(2):
         places = sorted({0, len(text), *draw(some.lists(some.integers(0, len(text)), max_size=6))})
-        spans: list[tuple[int, int] | None] = list(pairwise(places))
+        spans = list(pairwise(places))
         cuts.append([None, *spans] if draw(some.booleans()) else spans)
     return text, cuts
 

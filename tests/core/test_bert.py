@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -191,7 +190,7 @@ SIDE = TokenSequence(
 TEXT = "the white car"
 
 
-def small_encoder(*, score: bool = False, **changes: Any) -> Model:
+def small_encoder(*, score: bool = False, **changes) -> Model:
     """Return a small BERT with random weights and one head."""
     backend = learn_word_list([TEXT], 10, first=("<pad>", "<s>", "</s>"))
     spec = families()["bert"]
@@ -208,7 +207,7 @@ def small_encoder(*, score: bool = False, **changes: Any) -> Model:
     return Model("small", spec, config, network, tokenizer, head=head)
 
 
-def run_of(**outputs: Any) -> Any:
+def run_of(**outputs):
     return SimpleNamespace(side=SIDE, source=None, **outputs)
 
 
@@ -250,7 +249,7 @@ def test_several_classes_are_each_by_itself():
     scores = np.array([2.0, 2.0, -2.0])
     for several, wanted in ((True, [0.8808, 0.8808, 0.1192]), (False, [0.4955, 0.4955, 0.0091])):
         head = Head(output="classes", n_out=3, d_in=4, several=several)
-        model: Any = SimpleNamespace(head=head, main_output="classes")
+        model = SimpleNamespace(head=head, main_output="classes")
         assert chances(model, scores) == pytest.approx(wanted, abs=1e-4)
         asked = OutputTarget(0, 0, activation="sigmoid" if several else "softmax")
         assert asked.value(scores[None]) == pytest.approx(np.log(wanted[0]), abs=1e-4)
@@ -283,7 +282,7 @@ def test_a_question_about_an_output_is_one_number_and_its_gradient(changes):
 def test_a_tagger_is_asked_about_the_word_with_the_rarest_tag():
     scores = np.zeros((9, 2), dtype=np.float32)
     scores[5, 1], scores[4, 1] = 2, 1
-    tagger: Any = SimpleNamespace(tag_names=("O", "THING"), main_output="tags", whole_input=False)
+    tagger = SimpleNamespace(tag_names=("O", "THING"), main_output="tags", whole_input=False)
     assert default_row(run_of(tags=scores, model=tagger)) == 5
 
 

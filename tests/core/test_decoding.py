@@ -320,7 +320,7 @@ def test_a_run_of_the_text_saves_reading_it_again(family, monkeypatch):
     m = build(family)
     run = m.run(TEXT, keep=("*.pattern",), reads_on=True)
     wanted = list(decode(m, TEXT, max_new_tokens=4))
-    read: list[int] = []
+    read = []
     forward = type(m.network).forward
 
     def noted(self, batch, *given, **more):

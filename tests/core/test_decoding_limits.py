@@ -261,10 +261,7 @@ def without(name):
         (without("model"), "no field 'model'"),
         (without("text"), "no field 'text'"),
         ({"edits": []}, "unknown field 'edits'"),
-        (
-            {"strategy": {"name": "sample", "top_q": 1}},
-            "strategy 'sample' has an unknown field 'top_q'",
-        ),
+        ({"strategy": {"name": "sample", "top_q": 1}}, "strategy 'sample' has an unknown field 'top_q'"),
         ({"strategy": {"name": "magic"}}, "no strategy"),
         ({"strategy": {"name": ["beam"]}}, "no strategy"),
         ({"strategy": "beam"}, "no strategy"),

@@ -218,7 +218,7 @@ def test_windows_hold_the_token_before_and_after_each(monkeypatch):
     monkeypatch.setattr(elmo_mini, "FRESH", 0.0)
     stream = np.arange(1, 200, dtype=np.uint16)
     windows = elmo_mini.Windows(stream, stream, model("elmo").tokenizer, 0, torch.device("cpu"))
-    seen: list[int] = []
+    seen = []
     for step in range(9):
         found, n = windows.batch(step)
         again, _ = windows.batch(step)

@@ -7,7 +7,6 @@ import threading
 import weakref
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -48,7 +47,7 @@ def test_fifty_equal_requests_without_any_order_cause_one_forward():
     with serving("tiny") as engine:
         together = threading.Barrier(50)
 
-        def ask() -> object:
+        def ask():
             together.wait()
             return engine.run(RunRequest("tiny", "all at once"))
 
@@ -173,7 +172,7 @@ def test_a_function_may_ask_the_engine_itself():
 
 
 def test_a_model_is_loaded_once_for_all_threads_and_survives_an_emptied_cache():
-    loads: list[str] = []
+    loads = []
     together = threading.Barrier(8)
 
     def opener(name: str) -> Model:
@@ -182,7 +181,7 @@ def test_a_model_is_loaded_once_for_all_threads_and_survives_an_emptied_cache():
 
     with serving("tiny", opener=opener) as engine:
 
-        def ask() -> object:
+        def ask():
             together.wait()
             return engine.open("tiny")
 
@@ -243,7 +242,7 @@ def test_a_model_that_is_repaired_is_served_again():
 
 @pytest.mark.parametrize("name", ["", "../tiny", "/etc/passwd", "hf:owner/name", "TINY", "tiny\0"])
 def test_only_listed_names_are_opened(name):
-    opened: list[str] = []
+    opened = []
     with serving("tiny", opener=opened.append) as engine:
         for ask in (lambda: engine.run(RunRequest(name, "abc")), lambda: engine.open(name)):
             with pytest.raises(InputError, match="Models that work: tiny"):
@@ -261,7 +260,7 @@ def test_warm_runs_each_model_once():
 
 def test_a_model_waits_for_no_other_and_who_waits_is_told():
     begun, release, told = threading.Event(), threading.Event(), threading.Event()
-    opened: list[str] = []
+    opened = []
 
     def opener(name: str) -> Model:
         opened.append(name)
@@ -312,10 +311,8 @@ CALLS = st.lists(
 def test_the_cache_keeps_what_was_used_last_and_first_of_all_what_was_asked_for_again(budget, calls):
     clock = [0.0]
     cache = ByteCache(budget, now=lambda: clock[0])
-    once: list[
-        tuple[int, int, float]
-    ] = []  # (key, bytes, when it came), least recently used first: the law, written plainly
-    again: list[tuple[int, int, float]] = []
+    once = []  # (key, bytes, when it came), least recently used first: the law, written plainly
+    again = []
 
     def weight(*kept):
         return sum(nbytes for _, nbytes, _ in itertools.chain(*kept))
@@ -358,7 +355,7 @@ def test_a_crowd_that_nobody_asks_for_twice_drives_nothing_out():
 
 def test_the_engine_keeps_its_budget_and_evicts_the_least_recently_used():
     size = 100_000
-    made: list[str] = []
+    made = []
     with serving(cache_bytes=3 * size + 10_000) as engine:
 
         def ask(name: str) -> np.ndarray:
@@ -404,7 +401,7 @@ def test_the_last_heavy_value_has_a_place_beside_the_others():
 
 
 def test_none_is_an_answer_like_any_other():
-    made: list[None] = []
+    made = []
     with serving() as engine:
         assert [engine.submit("none", lambda: made.append(None), 1) for _ in range(3)] == [None] * 3
     assert made == [None]
@@ -442,7 +439,7 @@ def test_weighing_reaches_slots_and_cycles_but_not_models():
 
 
 class Holds:
-    def __init__(self, model: object, value: object) -> None:
+    def __init__(self, model, value):
         self.model, self.value = model, value
 
 
@@ -466,7 +463,7 @@ SIZES = {"a": 100, "b": 100, "c": 150, "huge": 900}
 class Held(SimpleNamespace):
     """A model, as far as it is asked here."""
 
-    def run(self, text: str, **_: Any) -> list[str]:
+    def run(self, text: str, **_) -> list[str]:
         return [self.name, text]
 
 
@@ -474,7 +471,7 @@ class Held(SimpleNamespace):
 def engine():
     """Three foreign models and a shipped one on a server that has 300 MB for all of them."""
     listed = [Listing(name, True, memory=size * MB, foreign=True) for name, size in SIZES.items()]
-    loaded: dict[str, int] = {}
+    loaded = {}
 
     def load(name: str) -> Held:
         loaded[name] = loaded.get(name, 0) + 1
@@ -534,7 +531,7 @@ def test_a_shipped_model_is_closed_for_another_never_refused_and_opened_again():
     listed = [Listing(name, True, memory=100 * MB) for name in "abc"] + [
         Listing("foreign", True, memory=100 * MB, foreign=True)
     ]
-    opened: list[str] = []
+    opened = []
 
     def load(name: str) -> Held:
         opened.append(name)

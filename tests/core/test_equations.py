@@ -108,7 +108,7 @@ def test_every_numbered_equation_of_the_documents_is_there():
             assert slides == on_slides(survey)
 
 
-def value(name: str, equation: Equation, way: str, bound: Mapping[str, int], known: dict) -> np.ndarray:
+def value(name: str, equation: Equation, way: str, bound: Mapping[str, int], known) -> np.ndarray:
     """A random array of the symbol's shape: the same numbers in both conventions, turned round where the shape is."""
     sign, (letter, accent, index) = equation.signs[name], glyph(name)
     if name in SIZES and sign.columns == "one number":
@@ -150,11 +150,11 @@ APPLY = {
 class Reader:
     """Computes a tree with random numbers, in one convention."""
 
-    def __init__(self, equation: Equation, way: str, known: dict) -> None:
+    def __init__(self, equation: Equation, way: str, known):
         self.equation, self.way, self.known, self.bound = equation, way, known, {}
 
     def row(self, nodes: tuple[Node, ...]) -> np.ndarray:
-        terms: list[tuple[float, list[Node]]] = [(1.0, [])]
+        terms = [(1.0, [])]
         for node in nodes:
             if node.kind == "operator" and node.text in "+−":
                 terms.append((1.0 if node.text == "+" else -1.0, []))
@@ -169,7 +169,7 @@ class Reader:
         return total
 
     def product(self, factors: list[Node]) -> np.ndarray:
-        made: np.ndarray | None = None
+        made = None
         while factors:
             node, factors = factors[0], factors[1:]
             if node.kind == "name":
@@ -248,7 +248,7 @@ class Reader:
 
 
 def computed(key: str) -> tuple[np.ndarray, np.ndarray, dict]:
-    known: dict = {}
+    known = {}
     equation = EQUATIONS[key]
     return Reader(equation, "columns", known).right(), Reader(equation, "rows", known).right(), known
 
@@ -279,7 +279,7 @@ def test_both_conventions_say_the_same(key):
         np.testing.assert_allclose(rows, columns.T, atol=1e-12)
 
 
-def tensors(known: dict) -> dict[str, torch.Tensor]:
+def tensors(known) -> dict[str, torch.Tensor]:
     return {
         letter + "".join(f"_{part}" for part in index): torch.from_numpy(np.atleast_2d(found))
         for (letter, _, index), found in known.items()

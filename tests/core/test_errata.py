@@ -250,7 +250,7 @@ TYPED = re.compile(
 
 def _sentences(tree: ast.AST) -> list[tuple[int, str]]:
     """The written parts of every sentence: what is assigned to `sentence` or `told`, or given as the second argument of Evidence."""
-    found: list[ast.AST] = []
+    found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and any(
             isinstance(t, ast.Name) and t.id in ("sentence", "told") for t in node.targets

@@ -100,7 +100,7 @@ def test_losses_in_pieces_are_the_same(monkeypatch):
 
 @given(n=st.integers(1, 400), n_ctx=st.integers(1, 64))
 def test_each_token_is_scored_once_with_half_the_context(n, n_ctx):
-    scored: list[int] = []
+    scored = []
     for span in language.spans(n, n_ctx):
         assert 0 <= span.first <= span.scored < span.last <= n - 1
         assert span.last - span.first <= n_ctx

@@ -5,7 +5,6 @@ import math
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -60,7 +59,7 @@ def test_names_and_days_keep_their_capitals():
     assert ("Tom", "Tom") in found and ("Monday", "lunes") in {(s, t.removeprefix("el ")) for s, t in found}
 
 
-def learnt() -> Any:
+def learnt():
     return learn_byte_level_bpe(
         [side for pair in ROWS for side in pair], 400, pairs.SPECIAL, prefix_space=True
     )

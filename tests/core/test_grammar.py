@@ -217,7 +217,7 @@ def test_the_relation_of_a_pair_is_what_the_worlds_say(seed):
 
 def test_the_second_sentence_alone_tells_little():
     """In each family every frame of a second sentence comes with several labels."""
-    frames: dict[str, set[str]] = {}
+    frames = {}
     for item in pairs(3_000, 4):
         frame = "|".join(re.findall(r"^(?:An?|No)\b|\b(?:than|more|fewer|before|after)\b", item.second))
         frames.setdefault(frame, set()).add(item.label)
@@ -288,7 +288,7 @@ def test_every_word_has_a_tag_and_numbers_agree(seed):
 
 
 def test_some_words_need_their_neighbors_for_a_tag():
-    found: dict[str, set[str]] = {}
+    found = {}
     for item in tagged_sentences(2_000, 1):
         for word, tag in zip(item.words, item.tags, strict=True):
             found.setdefault(word.lower(), set()).add(tag)

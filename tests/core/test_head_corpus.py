@@ -99,12 +99,12 @@ def test_ten_heads_by_hand(translator, heads_by_kind):
                 [np.mean([*best.values()]), *np.quantile([*best.values()], heads.QUANTILES)], abs=1e-5
             )
             for axis, tops in ((3, corpus.queries), (4, corpus.keys)):
-                largest: dict[tuple[int, int, str], float] = {}
+                largest = {}
                 for row in own:
                     name = (row[6].queries if axis == 3 else row[6].keys)[row[axis]]
                     place = row[0], row[axis], name
                     largest[place] = max(row[5], largest.get(place, 0.0))
-                by_token: dict[str, list[float]] = {}
+                by_token = {}
                 for (*_, name), weight in largest.items():
                     by_token.setdefault(name, []).append(weight)
                 means = {
@@ -265,7 +265,6 @@ def test_what_a_head_writes_is_its_value_through_the_weights(monkeypatch):
     name, layer, head = "induction-tiny", 1, 1
     model, examples = core.open_model(name), list(recipes()[name].examples())
     shipped = shipped_corpus(name)
-    assert shipped is not None
     page = shipped.kinds["causal"]
     rows = page.strongest[layer][head]
     block, size = model.network.layers[layer], model.config.d_head

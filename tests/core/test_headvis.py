@@ -16,14 +16,12 @@ from core.errors import InputError
 @pytest.fixture(scope="module")
 def heads():
     found = shipped_corpus("induction-tiny")
-    assert found is not None
     return found.kinds["causal"]
 
 
 @pytest.mark.parametrize(("name", "kind"), [("induction-tiny", "causal"), ("translator-en-es", "self")])
 def test_our_heads_come_back_from_their_form(tmp_path, name, kind):
     found = shipped_corpus(name)
-    assert found is not None
     one = found.kinds[kind]
     for path in (tmp_path / "tree", tmp_path / "tree.zip"):
         headvis.write_headvis(path, one, name, "texts", kind)
@@ -66,7 +64,6 @@ def test_the_numbers_of_their_form_mean_what_its_readers_take_them_for(tmp_path,
     assert [one.weight for one in rows[1, 0]] == sorted((one.weight for one in rows[1, 0]), reverse=True)
     assert rows[1, 0][0].query_token == row.query_token
     translator = shipped_corpus("translator-en-es")
-    assert translator is not None
     with pytest.raises(InputError, match="between two texts"):
         headvis.write_headvis(tmp_path, translator.kinds["cross"], "translator-en-es", "pairs", "cross")
 

@@ -29,7 +29,7 @@ class Hub(ThreadingHTTPServer):
     folder: Path
     wrong = False
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path):
         super().__init__(("127.0.0.1", 0), _Answers)
         self.folder, self.ranges = folder, list[tuple[str, int]]()
         self.url = f"http://127.0.0.1:{self.server_port}"
@@ -38,7 +38,7 @@ class Hub(ThreadingHTTPServer):
 class _Answers(BaseHTTPRequestHandler):
     server: Hub
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         path = self.path.partition("?")[0]
         if path == "/api/models/own/tiny":
             files = [self._sibling(file) for file in sorted(self.server.folder.iterdir())]
@@ -58,7 +58,7 @@ class _Answers(BaseHTTPRequestHandler):
         large = {"lfs": lfs} if file.suffix == ".safetensors" else {}
         return {"rfilename": file.name, "size": file.stat().st_size, **large}
 
-    def _send(self, data: bytes, status: int = 200, more: dict[str, str] | None = None) -> None:
+    def _send(self, data: bytes, status: int = 200, more: dict[str, str] | None = None):
         self.send_response(status)
         for name, value in {
             "Content-Length": str(len(data)),
@@ -69,7 +69,7 @@ class _Answers(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         """Nothing."""
 
 
@@ -106,7 +106,7 @@ def test_what_was_ended_goes_on_where_it_stopped(served):
     offer, heard = hub.find_download("hf:own/tiny"), list[int]()
     small = offer.total - offer.sizes["model.safetensors"]
 
-    def tell(there: int) -> None:
+    def tell(there: int):
         heard.append(there)
         if len(heard) == 3:
             raise InputError("Ended.", "By hand.", "Go on.")

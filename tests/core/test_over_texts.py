@@ -8,7 +8,6 @@ import sys
 import time
 import weakref
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -69,7 +68,7 @@ def test_the_loss_of_a_masked_model_is_that_of_each_token_hidden_in_turn():
 
 def test_errors_stay_beside_their_line_and_tables_name_every_number():
     tiny = core.open_model("induction-tiny")
-    texts: list[Any] = ["abab", "", "abc" * 50, "ba", None, "aabb"]
+    texts = ["abab", "", "abc" * 50, "ba", None, "aabb"]
     found = core.over(tiny, texts, lambda run: {"sums": run.logits.sum(0)[:2], "n": len(run.ids)})
     assert [row.line for row in found if row.value] == [1, 4, 6] and found.mean["n"] == pytest.approx(10 / 3)
     told = found.errors
@@ -110,8 +109,8 @@ def test_a_call_that_cannot_work_is_refused(arguments, says):
 def test_texts_are_read_ahead_in_parts_and_runs_are_dropped(monkeypatch):
     monkeypatch.setattr(over_texts, "WINDOW", 8)
     monkeypatch.setattr(over_texts, "MOST_TEXTS", 4)
-    read: list[int] = []
-    runs: list[weakref.ref[core.Run]] = []
+    read = []
+    runs = []
     most, calls = 0, []
 
     def texts():
@@ -153,7 +152,7 @@ def test_the_bar_of_a_table_counts_each_text_once(monkeypatch, capsys):
     ]
 
 
-def _lines(path: Path, data: bytes, **options: Any) -> list[tuple[int, str, str]]:
+def _lines(path: Path, data: bytes, **options) -> list[tuple[int, str, str]]:
     path.write_bytes(data)
     return [(row.line, row.text[:20], row.error.split(".")[0]) for row in read_texts(path, **options)]
 

@@ -355,7 +355,7 @@ def test_a_batch_is_read_with_either_mask_and_the_step_alone_decides(recipe, tmp
     again, _ = task.batch(1)
     assert all(torch.equal(a.batch.ids, b.batch.ids) for a, b in zip(groups, again, strict=True))
     network = families()["bigbird"].network(recipe.config).eval()
-    read: list[tuple[str, int]] = []
+    read = []
     layer_masks = type(network).layer_masks
 
     def noting(self, real):

@@ -46,7 +46,7 @@ def together(place: Path, *more: str, restarts: int = 0) -> Iterator[subprocess.
                 os.killpg(pair.pid, signal.SIGKILL)
 
 
-def alone(place: Path, *more: str) -> None:
+def alone(place: Path, *more: str):
     before = torch.get_num_threads()
     try:
         assert train.main([*asked(place, *more), "--device", "cpu"]) == 0

@@ -338,7 +338,7 @@ def test_two_recorders_on_one_network_never_meet():
 
     inputs = [torch.full((1, 5), float(i)) for i in range(8)]
     alone = [record(net, x)[1]["layer.0.out"] for x in inputs]
-    seen: dict[int, list[torch.Tensor]] = {i: [] for i in range(8)}
+    seen = {i: [] for i in range(8)}
 
     def work(i):
         edits = [core.edits.Scale("layer.0.out", 3.0)] if i % 2 else []

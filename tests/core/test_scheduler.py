@@ -9,7 +9,6 @@ import threading
 import time
 from linecache import getline
 from types import FrameType
-from typing import Any
 
 import pytest
 from engine_helpers import Caller, Steps, serving, until
@@ -48,7 +47,7 @@ def test_a_flood_of_one_session_takes_one_turn_and_its_last_value_counts():
 
 
 def test_a_session_that_asks_again_and_again_is_served_in_turn_with_the_others():
-    served: list[str] = []
+    served = []
     stop = threading.Event()
     with serving() as engine:
 
@@ -60,7 +59,7 @@ def test_a_session_that_asks_again_and_again_is_served_in_turn_with_the_others()
 
             return engine.submit((name, i), work, cost, session=name)
 
-        def flood() -> None:
+        def flood():
             i = 0
             while not stop.is_set():
                 one("flood", i := i + 1)
@@ -145,7 +144,7 @@ def test_a_replaced_request_hands_on_its_place():
 
 def test_place_is_told_while_waiting(monkeypatch):
     monkeypatch.setattr(scheduler, "NOTICE", 0.01)
-    places: list[int] = []
+    places = []
     with serving() as engine:
         steps = Steps(engine)
         steps.begin()
@@ -292,9 +291,9 @@ class Panic(BaseException):
 
 @pytest.mark.parametrize("kind", [ValueError, MemoryError, Panic, KeyboardInterrupt, SystemExit])
 def test_errors_reach_all_who_share_and_are_not_kept(kind):
-    tries: list[int] = []
+    tries = []
 
-    def fails() -> Any:
+    def fails():
         tries.append(1)
         raise kind("no good")
 
@@ -341,11 +340,11 @@ class Killer:
 
     FILES = frozenset({scheduler.__file__, cache.__file__, engine_module.__file__})
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int):
         self.left, self.fired = line, False
-        self._inside: set[tuple[int, int]] = set()
+        self._inside = set()
 
-    def __call__(self, frame: FrameType, event: str, arg: object) -> Any:
+    def __call__(self, frame: FrameType, event: str, arg):
         if frame.f_code.co_filename not in self.FILES:
             return None
         if event == "line" and not self._end_of_with(frame):
@@ -363,10 +362,10 @@ class Killer:
         return here not in self._inside
 
 
-def killed_at(line: int, ask: Any) -> tuple[Caller, Killer]:
+def killed_at(line: int, ask) -> tuple[Caller, Killer]:
     killer = Killer(line)
 
-    def traced() -> Any:
+    def traced():
         sys.settrace(killer)
         try:
             return ask()
@@ -417,10 +416,10 @@ def test_a_caller_killed_at_any_line_leaves_the_scheduler_open(crowded, monkeypa
 def test_a_caller_that_gives_up_while_waiting_leaves_nothing_behind(monkeypatch):
     monkeypatch.setattr(scheduler, "NOTICE", 0.01)
 
-    def give_up(place: int) -> None:
+    def give_up(place: int):
         raise Killed
 
-    ran: list[str] = []
+    ran = []
     with serving() as engine:
         steps = Steps(engine)
         steps.begin()
@@ -434,7 +433,7 @@ def test_a_caller_that_gives_up_while_waiting_leaves_nothing_behind(monkeypatch)
 def test_a_caller_that_gives_up_on_a_run_leaves_it_to_the_cache(monkeypatch):
     monkeypatch.setattr(scheduler, "NOTICE", 0.01)
 
-    def give_up(place: int) -> None:
+    def give_up(place: int):
         raise Killed
 
     with serving() as engine:
@@ -454,7 +453,7 @@ def test_one_at_a_time_and_given_up_while_something_else_is_waited_for():
     turn, inside, most, order = Turns(patience=30), 0, 0, []
     lock = threading.Lock()
 
-    def compute(name: str) -> None:
+    def compute(name: str):
         nonlocal inside, most
         with turn.take():
             with lock:
@@ -479,7 +478,7 @@ def test_one_at_a_time_and_given_up_while_something_else_is_waited_for():
 def test_whoever_waited_long_enough_goes_on_beside_the_others():
     turn, done = Turns(patience=0.01), threading.Event()
 
-    def compute() -> None:
+    def compute():
         with turn.take(), turn.take():
             done.set()
 
@@ -495,13 +494,13 @@ def test_whoever_waited_long_enough_goes_on_beside_the_others():
 def test_who_is_due_first_goes_first_and_who_comes_back_keeps_his_place():
     turn, order = Turns(patience=30), []
 
-    def compute(name: str, after: float) -> None:
+    def compute(name: str, after: float):
         with turn.take(after):
             order.append(name)
             if name == "asked for":
                 wait(4)  # who gave his turn up has come back
 
-    def wait(number: int) -> None:
+    def wait(number: int):
         while len(turn._waiting) < number:
             threading.Event().wait(0.001)
 
@@ -522,10 +521,10 @@ def test_who_is_due_first_goes_first_and_who_comes_back_keeps_his_place():
 def test_a_turn_goes_on_when_who_waited_for_it_is_killed(monkeypatch):
     turn = Turns(patience=30)
 
-    def kill(*_: object) -> bool:
+    def kill(*_) -> bool:
         raise KeyboardInterrupt
 
-    def be_killed() -> None:
+    def be_killed():
         with pytest.raises(KeyboardInterrupt), turn.take():
             raise AssertionError("he was killed")
 
@@ -575,7 +574,7 @@ def test_a_page_is_expected_to_take_as_long_as_the_last_one(clock):
 def test_a_page_that_fails_counts_and_a_duration_has_an_end(clock):
     turns = Turns(patience=30)
 
-    def fail() -> None:
+    def fail():
         with turns.drawing_turn("a"):
             clock[0] += 5.0
             raise RuntimeError
@@ -588,13 +587,13 @@ def test_a_page_that_fails_counts_and_a_duration_has_an_end(clock):
 def test_who_draws_again_and_again_pauses_for_others_but_not_alone(clock, monkeypatch):
     turns, pauses = Turns(patience=30), []
 
-    def sleep(seconds: float) -> None:
+    def sleep(seconds: float):
         pauses.append(round(seconds, 3))
         clock[0] += seconds
 
     monkeypatch.setattr(scheduler.time, "sleep", sleep)
 
-    def draw(visitor: str, seconds: float) -> None:
+    def draw(visitor: str, seconds: float):
         with turns.drawing_turn(visitor):
             clock[0] += seconds
 
@@ -621,7 +620,7 @@ def test_a_short_page_goes_before_a_long_one_that_came_at_the_same_time():
     now = scheduler.time.monotonic()
     turns.note_drawing("long", now - 9, now - 8.9)
 
-    def draw(visitor: str) -> None:
+    def draw(visitor: str):
         with turns.drawing_turn(visitor):
             order.append(visitor)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -131,7 +130,7 @@ def test_what_is_needed_is_enough_and_a_recurrent_decoder_has_no_parts():
 
 def test_an_activation_that_is_held_as_a_gate_is_itself_also_at_zero_and_one():
     x = torch.tensor([-2.0, 0.0, 0.5, 1.0, 3.0])
-    owner: Any = SimpleNamespace(hold=lambda compute: compute())
+    owner = SimpleNamespace(hold=lambda compute: compute())
     for activation in (torch.nn.functional.gelu, torch.relu, torch.tanh):
         torch.testing.assert_close(_HeldActivation(activation, owner)(x), activation(x))
 

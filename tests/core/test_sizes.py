@@ -74,7 +74,7 @@ def test_memory_is_bytes_times_parameters():
 class Count:
     """Multiplies, and counts how often."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.n = 0
 
     def dot(self, a, b) -> float:

@@ -7,7 +7,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ from core.scoring import copying, episodes, induction, prompts, spelling
 from core.text import Tokenizer
 from core.tools import evaluate, train
 from core.training.loop import engine
-from core.training.recipe import Recipe, recipes, spaced_steps
+from core.training.recipe import recipes, spaced_steps
 from core.training.recipes import copiers, gpt_mini, gpt_twin
 
 CPU = torch.device("cpu")
@@ -155,7 +154,7 @@ def test_several_recipes_of_one_module_are_found():
     assert replace(attends, attention="none") == without
 
 
-def texts_of(task: Any, batch: Any) -> list[str]:
+def texts_of(task, batch) -> list[str]:
     """The strings behind a batch: of a copier's sources, a question's middle, a row's second half."""
     inputs = batch[0]
     if inputs.source is not None:
@@ -172,7 +171,7 @@ def texts_of(task: Any, batch: Any) -> list[str]:
 
 @pytest.mark.parametrize("name", ["induction-tiny", "prompt-tiny", "copy-rnn"])
 def test_batches_hold_strings_of_the_training_and_checks_others(tmp_path, name):
-    task: Any = recipes()[name].prepare(tmp_path, tmp_path, 0, CPU)
+    task = recipes()[name].prepare(tmp_path, tmp_path, 0, CPU)
     assert {split_of(text) for text in texts_of(task, task.batch(0)[0])} == {"train"}
     held_out = task.valid if name != "copy-rnn" else task.valid[0]
     assert {split_of(text) for text in texts_of(task, held_out)} == {"test"}
@@ -196,7 +195,7 @@ def test_of_a_row_what_cannot_be_known_does_not_count(tmp_path):
 def test_a_recipe_begins_and_what_it_saves_is_measured(tmp_path, monkeypatch, name):
     (tmp_path / "work").mkdir()
     kept = (0, 2) if name == "induction-tiny" else ()
-    recipe: Recipe = replace(recipes()[name], keep_at=kept, warm_up=2)
+    recipe = replace(recipes()[name], keep_at=kept, warm_up=2)
     task = recipe.prepare(tmp_path, tmp_path / "work", 0, CPU)
     outcome = engine.train(recipe, task, engine.Plan(work=tmp_path / "work", steps=2, quiet=True), CPU)
     assert outcome.steps == 2
@@ -239,11 +238,11 @@ def test_the_twin_reads_what_its_sister_reads(tmp_path, monkeypatch):
 class Planted(torch.nn.Module):
     """Two layers of two heads: L1.H0 looks where the first copy went on, the others evenly at everything before."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.weight = torch.nn.Parameter(torch.zeros(1))
 
-    def forward(self, batch: Batch, tap: Any) -> torch.Tensor:
+    def forward(self, batch: Batch, tap) -> torch.Tensor:
         ids = batch.ids[0]
         n = len(ids)
         evenly = torch.ones(n, n).tril() / torch.arange(1, n + 1)[:, None]
@@ -288,7 +287,7 @@ def test_accuracy_by_length_of_a_copier_that_forgets(monkeypatch):
 class Answering(torch.nn.Module):
     """Knows the next id of each row by heart; rows are told apart by their ids."""
 
-    def __init__(self, rows: list[list[int]]) -> None:
+    def __init__(self, rows: list[list[int]]):
         super().__init__()
         self.weight = torch.nn.Parameter(torch.zeros(1))
         self.rows = rows
@@ -378,7 +377,7 @@ def test_the_command_measures_without_a_file_and_twice_the_same(monkeypatch, cap
     ("module", "items"), [(prompts, "correct_answers"), (copying, "translate"), (episodes, "correct_answers")]
 )
 def test_another_seed_draws_other_items(monkeypatch, module, items):
-    drawn: list[object] = []
+    drawn = []
 
     def note(_model, texts):
         drawn.extend(texts)

@@ -50,11 +50,11 @@ def tiny_tokenizer() -> Tokenizer:
 class Copies:
     """Say a word again: 4 random tokens, then the same 4. The second half can be known, the first cannot."""
 
-    def __init__(self, n_vocab: int = 11, seed: int = 0, interrupt_at: int | None = None) -> None:
+    def __init__(self, n_vocab: int = 11, seed: int = 0, interrupt_at: int | None = None):
         self.n_vocab, self.seed, self.interrupt_at = n_vocab, seed, interrupt_at
         self.tokenizer = tiny_tokenizer()
-        self.losses: list[float] = []
-        self.steps: list[int] = []
+        self.losses = []
+        self.steps = []
 
     def batch(self, step: int) -> tuple[torch.Tensor, int]:
         if step == self.interrupt_at:
@@ -76,7 +76,7 @@ class Copies:
         return {"valid_nats": float(self.loss(network, self.batch(CHECKED)[0]))}
 
 
-def recipe(task: Copies | None = None, **changes: object) -> Recipe:
+def recipe(task: Copies | None = None, **changes) -> Recipe:
     config = replace(families()["gpt"].config.tiny(), d_model=36, n_vocab=11, n_ctx=8, dropout=0.1)
     made = Recipe(
         name="copies",
@@ -90,7 +90,7 @@ def recipe(task: Copies | None = None, **changes: object) -> Recipe:
     return replace(made, **changes)
 
 
-def plan(work: Path, **changes: object) -> Plan:
+def plan(work: Path, **changes) -> Plan:
     return replace(Plan(work=work, quiet=True), **changes)
 
 
@@ -98,7 +98,7 @@ def weights_of(outcome: engine.Outcome) -> dict[str, torch.Tensor]:
     return {name: value.clone() for name, value in outcome.network.state_dict().items()}
 
 
-def assert_same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> None:
+def assert_same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]):
     assert set(a) == set(b)
     for name in a:
         assert torch.equal(a[name], b[name]), name
@@ -339,7 +339,7 @@ def fake(monkeypatch, tmp_path):
         made.append(task)
         return task
 
-    made: list[Copies] = []
+    made = []
     config = replace(families()["gpt"].config.tiny(), d_model=36, n_vocab=300, n_ctx=8)
     monkeypatch.setattr(
         command, "recipes", lambda: {"copies": recipe(prepare=prepare, config=config, steps=4)}
@@ -412,7 +412,7 @@ def test_batches_by_length_hold_every_pair_once_an_epoch_within_the_budget(monke
     task = pairs.SentencePairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
     orders, step = [], 0
     for _ in range(2):
-        seen: list[int] = []
+        seen = []
         tokens = 0
         while len(seen) < len(rows):
             (batch, wanted), n_tokens = task.batch(step)
@@ -468,7 +468,7 @@ def test_windows_cover_the_stream_once_an_epoch():
     task = stream_task(n_blocks)
     left_out, firsts = [], []
     for epoch in range(3):
-        seen: list[int] = []
+        seen = []
         for step in range(5 * epoch, 5 * epoch + 5):
             rows, n_tokens = task.batch(step)
             assert rows.shape == ((per_batch, 513) if step % 4 == 3 else (2 * per_batch, 257))

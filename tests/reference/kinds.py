@@ -167,14 +167,14 @@ class Case:
     values: dict[str, Any]
     how: str = "eager"
 
-    def model(self, n_vocab: int) -> Any:
+    def model(self, n_vocab: int):
         """Return a random model of these sizes."""
         values = {name: value for name, value in self.values.items() if (name, value) != ("head_dim", None)}
         config = self.config(**{**values, "vocab_size": n_vocab})
         return self.auto.from_config(config, attn_implementation=self.how)
 
 
-KINDS: dict[str, Case] = {
+KINDS = {
     "gpt2": Case(WRITES, hf.GPT2Config, GPT | {"n_inner": 41}),
     "gpt1": Case(WRITES, hf.OpenAIGPTConfig, GPT),
     "gpt_neo": Case(WRITES, hf.GPTNeoConfig, NEO),
@@ -235,7 +235,7 @@ KINDS: dict[str, Case] = {
     "mt5 encoder": Case(ENCODES, hf.MT5Config, T5 | GATED),
 }
 """A row for each kind."""
-VARIANTS: dict[str, dict[str, Any]] = {
+VARIANTS = {
     "gpt_neo, wide": {"intermediate_size": None, "activation_function": "relu"},
     "gpt_neo, two patterns": {
         "attention_types": [[["local"], 1], [["global", "global"], 1]],
@@ -316,7 +316,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "t5, long": {"feed_forward_proj": "gelu_new", "relative_attention_max_distance": 20},
 }
 """Other settings of a kind; what is before the comma is its row."""
-BODIES: dict[str, dict[str, Any]] = {
+BODIES = {
     "llama, body": {},
     "gemma3, both ways": {
         "rope_parameters": None,
@@ -337,13 +337,13 @@ BODIES: dict[str, dict[str, Any]] = {
 """The same for models that were saved without an output layer."""
 
 
-def _variant(name: str, changes: dict[str, Any], auto: Any = None) -> Case:
+def _variant(name: str, changes: dict[str, Any], auto=None) -> Case:
     kind = KINDS[name.partition(",")[0]]
     how = "sdpa" if "alibi" in changes else "eager"
     return Case(auto or kind.auto, kind.config, kind.values | changes, how)
 
 
-CASES: dict[str, Case] = {
+CASES = {
     **KINDS,
     **{name: _variant(name, changes) for name, changes in VARIANTS.items()},
     **{name: _variant(name, changes, BODY) for name, changes in BODIES.items()},

@@ -93,7 +93,7 @@ def gap(ours, theirs) -> float:
     return float(np.abs(ours - theirs.numpy()).max())
 
 
-def agree(opened, model, runs) -> None:
+def agree(opened, model, runs):
     """Compare every state, pattern and score of runs with the library's, of each text alone and without padding."""
     shown = model.config._attn_implementation == "eager"
     for run in runs:
@@ -125,7 +125,7 @@ def agree(opened, model, runs) -> None:
                 assert gap(ours[:n] if name == "logits" else ours, theirs[0]) <= SAME, name
 
 
-def _same_stack(run, side, states, n) -> None:
+def _same_stack(run, side, states, n):
     for i, state in enumerate(states):
         path = f"{side}layer.{i - 1}.resid_out" if i else f"{side}embed.out"
         last = i == len(states) - 1 and f"{side}final_norm.out" in run.trace

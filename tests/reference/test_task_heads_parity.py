@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -69,7 +68,7 @@ def row_of(kind: str) -> Case:
     return CASES.get(kind) or CASES[kind.partition(",")[0]]
 
 
-def save_tuned(folder: Path, kind: str, task: str, **changes: Any) -> Any:
+def save_tuned(folder: Path, kind: str, task: str, **changes):
     """Return the library's model of a row with a head and random weights, and write its folder."""
     case = row_of(kind)
     rules = MADE[side_of(case)]
@@ -82,7 +81,7 @@ def save_tuned(folder: Path, kind: str, task: str, **changes: Any) -> Any:
     return made
 
 
-def theirs(made: Any, ids: Any) -> np.ndarray:
+def theirs(made, ids) -> np.ndarray:
     with torch.no_grad():
         out = made(torch.tensor([ids]))
     if "start_logits" in out:
@@ -119,7 +118,7 @@ def test_a_head_gives_the_numbers_of_the_library(kind, task, tmp_path):
     assert "not used" not in " ".join(report(tmp_path / "model")[0])
 
 
-def changed(folder: Path, **values: Any) -> str:
+def changed(folder: Path, **values) -> str:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | values))
     return str(folder)
@@ -214,7 +213,7 @@ def test_two_texts_are_framed_and_scored_as_by_the_library(kind, task, template,
         assert span is not None and run.segments[span.tokens[0]] == 1
 
 
-TEMPLATES: dict[str, tuple[str, str] | None] = {
+TEMPLATES = {
     "roberta": ("<s> $A </s>", "<s> $A </s> </s> $B </s>"),
     "one end": ("$A </s>", "$A </s> $B </s>"),
     "llama": ("<s> $A", "<s> $A <s> $B"),
