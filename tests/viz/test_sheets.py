@@ -195,7 +195,8 @@ def test_what_is_printed_of_an_answer_is_its_result() -> None:
                 assert any(math.isclose(number, one, abs_tol=1e-12) for one in printed_), exercise
 
 
-FORMS = {"frac": "({})/({})", "sqrt": "sqrt({})", "sup": "({})**({})", "bracket": "({})", "number": "({})"}
+FORMS = {"frac": "(({})/({}))", "sqrt": "sqrt({})", "sup": "(({})**({}))", "bracket": "({})"}
+FORMS["number"] = FORMS["bracket"]
 SIGNS = {"−": "-", "·": "*", "/": "/", "+": "+"}
 NAMES = {"ln": math.log, "sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "e": math.e}
 
