@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shown_values import states
 from streamlit.testing.v1 import AppTest
 from workspace_pages import page as draw
 from workspace_pages import said
@@ -19,7 +18,6 @@ from core.serving.engine import Engine
 from viz.course.errata import ERRATA, KINDS, Panel, find
 from viz.course.kit import erratum_card as errata
 from viz.course.pages.errata import erratum_places
-from viz.course.pages.errata import page as page_of
 from viz.labels import formulas, has_index
 from viz.sources import SOURCES
 from viz.widgets import chart_table
@@ -131,20 +129,6 @@ def test_an_entry_leads_to_the_exhibits_that_show_it():
     assert {id: shown[id] for id in in_one} == {id: [slug] for id, slug in in_one.items()}
 
 
-@pytest.mark.parametrize(
-    ("id", "document", "section"),
-    [
-        ("E52", "beigy2024", "ALBERT; GPT-2; ELMo"),
-        ("E52", "beigy2021", "ELMo"),
-        ("E30", "beigy2024", "introduction"),
-        ("E35", "beigy2021", "self-attention"),
-    ],
-)
-def test_an_entry_stands_where_its_document_says_so(id: str, document: str, section: str):
-    assert (document, section) in {(where.document, where.section) for where in find(id).where}
-    assert id != "E30" or {where.document for where in find(id).where} == {"beigy2024"}
-
-
 def test_exhibits_are_read_through_their_parts(tmp_path: Path):
     home = tmp_path / "viz" / "course" / "why" / "a"
     home.mkdir(parents=True)
@@ -190,12 +174,6 @@ def test_no_number_is_typed_on_the_page(file: str):
         and re.search(r"\d.* | .*\d", node.value)
     ]
     assert not typed
-
-
-def test_the_sentence_counts():
-    assert page_of.sentence(()).startswith("No entry")
-    one = page_of.compute(page_of.Params("lifei2022", "masks"))
-    assert states(page_of.sentence(one), "1 entry: 1 loosely worded")
 
 
 def test_pictures_show_a_weight_that_is_no_number():

@@ -214,20 +214,3 @@ def test_the_rows_and_columns_of_attention_have_one_name_on_all_pages() -> None:
         ("cls_and_pairs/steps", "read by [CLS]"),
         ("be_the_head/page", "token looked at"),
     ], "one row, two rows of guesses"
-
-
-def test_the_measures_of_a_prediction_lead_to_where_they_are_explained():
-    lines = {line.head: line.near for section in sections.sections() for line in section.lines}
-    assert {
-        lines[name] for name in ("Surprisal", "Cross-entropy", "Perplexity", "Bits per byte", "Temperature")
-    } == {"weighting"}
-
-
-def test_a_name_leads_to_the_page_that_runs_it():
-    nearest = {one.name: one.near[:1] for one in mentioned.NAMED}
-    assert nearest["Masked autoencoder (MAE)"] == ("picture_as_words",)
-    assert nearest["ResNet"] == nearest["Batch normalization"] == ("residual_norm",)
-    assert {one.near[0] for one in mentioned.LATER} == {"prompting", "gpt_tasks", "sparse_attention"}
-    assert {nearest[name] for name in nearest if name.startswith(("Megatron", "Turing", "PaLM"))} == {
-        ("sizes",)
-    }
