@@ -40,7 +40,7 @@ PICTURES = ("plotly_chart", "vega_lite_chart", "bidi_component")
 
 
 @pytest.mark.quick(10)
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.slug)
+@pytest.mark.parametrize("entry", pages.workspace(), ids=lambda entry: entry.slug)
 def test_a_page_survives_a_nonsense_link(entry: Entry) -> None:
     odd = {"model": "no such model", "layer": "99", "head": "abc", "kind": "<b>", "view": "-1"}
     own = {f"{entry.slug}.d": "x", f"{entry.slug}.window": "-5"}
