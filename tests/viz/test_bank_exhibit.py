@@ -14,7 +14,7 @@ from shown_values import states
 
 import core.serving.engine
 from viz.course.bert import contextual_vectors, senses
-from viz.course.bert.bank import topics, words
+from viz.course.bert.bank import topics
 from viz.labels import percent
 
 page = StepPages("bank", shared=())
@@ -68,10 +68,6 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     assert (
         page.answer(other, "two") == pytest.approx(max(again[-1], 0), abs=1e-5) and again[0] == 1 > again[1]
     )
-    other.pills(key="bank.ready").set_value("{2}: {0} / {1}".format(*words.EXAMPLES[3])).run()
-    assert other.session_state["atlas.chosen"]["bank.word"] == "see" and not other.exception
-    same = answered(page(two=senses.DOCUMENTS[0]))
-    assert {row["label"] for row in drawn_rows(same, mark="line")} == {"1.000"}
 
 
 @pytest.mark.slow
@@ -87,8 +83,6 @@ def test_the_matrix_of_many_sentences_and_the_visitors_own():
     assert states(said(test), f"“after L1” {same:.3f}", f"{other:.3f}")
     assert states(said(test), contextual_vectors.nearest(found.cosines(3))[-1] + 1)
     assert states(said(test), "9 (yours)")
-    table = answered(page(2, layer=0))
-    assert {cell["label"] for cell in drawn_rows(table, "value")} == {"1.00"}
 
 
 def test_the_map_and_the_one_vector_of_the_table():

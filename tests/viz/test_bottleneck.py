@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from deep import deep
 from drawn_layers import all_rows, drawn_rows, find_layers
 from exhibit_pages import StepPages, said
 from exhibit_visits import answered
@@ -42,11 +41,6 @@ def test_the_context_is_what_each_direction_holds_at_its_end(cell):
     assert (looks.right, "".join(looks.written_letters)) == right_of(cell, attends=True)
     assert len(one.written_states) == len(one.chances) == len(one.written_letters) + 1
     np.testing.assert_allclose(looks.pattern.sum(1), 1, atol=1e-5)
-
-
-@pytest.mark.parametrize("step", deep(range(1, len(exhibit.EXHIBIT.steps) + 1), {1}))
-def test_every_step_is_drawn_before_a_room(step):
-    assert len(page(step, present=1).get("vega_lite_chart")) == 1
 
 
 def test_nothing_is_given_away_before_the_guess():

@@ -36,6 +36,7 @@ def test_the_text_itself_says_what_is_right():
             signs = maths.signs_of(maths.example(task, draw))
             found = maths.truth(signs)
             assert found is not None and signs[found.place] == found.answer
+    assert maths.signs_of("ab" * 30 + " k7?").endswith("bk7?")
     assert maths.truth("hello") is None and maths.truth("a1?") is None and maths.truth("?") is None
 
 

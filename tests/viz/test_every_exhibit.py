@@ -54,11 +54,9 @@ TYPED = (LONG, ENDLESS, "", "cat", MARKUP)
 @pytest.fixture(scope="module")
 def engine() -> Iterator[core.serving.engine.Engine]:
     """An engine that remembers nothing of other tests: what draws at random draws here."""
-    before = core.serving.engine._default
-    with core.serving.engine.Engine() as fresh:
-        core.serving.engine._default = fresh
+    with pytest.MonkeyPatch.context() as patch, core.serving.engine.Engine() as fresh:
+        patch.setattr(core.serving.engine, "_default", fresh)
         yield fresh
-        core.serving.engine._default = before
 
 
 @dataclass
@@ -116,37 +114,28 @@ def test_an_exhibit_is_in_its_link_its_draws_have_a_number_and_any_text_may_be_t
     alone: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """C114 to C117 of one exhibit, in one visit: see the four functions, each of which names what it asserts.
-
-    Of `some`: the busiest step, the first draw, the box of the first step and one text.
-    """
+    """C114 to C117 in one visit. Of `some`: the busiest step, the first draw, the box of the first step and one text."""
     slug = entry.slug
     visit = walk(slug, last(slug))
-    assert bool(visit.boxes) != (slug in NO_TEXT), (
-        "an exhibit on text has a text box; what has none stands in NO_TEXT"
-    )
+    assert bool(visit.boxes) != (slug in NO_TEXT), "what has no text box stands in NO_TEXT"
     assert visit.draws or not told.seeds, f"drawn at random without a number that is shown: {told.seeds[:3]}"
-    another_visitor_sees_the_same(slug, visit, (visit.busiest, last(slug)) if all_of_it else (visit.busiest,))
-    the_same_number_draws_the_same(slug, visit.draws if all_of_it else first(visit.draws))
-    any_text_may_be_typed(
-        slug,
-        visit.boxes if all_of_it else first(visit.boxes),
-        TYPED if all_of_it else (MARKUP,),
-        told,
-        Work(monkeypatch),
-    )
+    steps, draws, boxes, texts = {visit.busiest, last(slug)}, visit.draws, visit.boxes, TYPED
+    if not all_of_it:
+        steps, draws, boxes, texts = {visit.busiest}, first(draws), first(boxes), (MARKUP,)
+    another_visitor_sees_the_same(slug, visit, steps)
+    the_same_number_draws_the_same(slug, draws)
+    any_text_may_be_typed(slug, boxes, texts, told, Work(monkeypatch))
     assert alone == [], "asked for outside this machine"
 
 
-def another_visitor_sees_the_same(slug: str, visit: Visit, steps: tuple[int, ...]) -> None:
+def another_visitor_sees_the_same(slug: str, visit: Visit, steps: set[int]) -> None:
     """C116: the link of a visit opens the same page for another visitor; link, data and lines of Python can be taken along."""
-    for step in dict.fromkeys(steps):
+    for step in sorted(steps):
         visit.test.session_state[f"fold:{slug}.take"] = True
         mine = go(visit.test, slug, step)
         other = drawn(slug, link(mine), {f"fold:{slug}.take": True}, guarded=True)
         well(other, f"step {step} from the link")
-        for here, there in zip(shown(mine), shown(other), strict=True):
-            assert here == there, f"step {step}"
+        assert shown(mine) == shown(other), f"step {step}"
         assert {"Data, NPZ", "Data, CSV"} <= {button.label for button in other.download_button}
         assert len(other.code) >= 2, "the link, and the lines that make the same numbers"
 

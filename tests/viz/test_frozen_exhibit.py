@@ -146,12 +146,6 @@ def test_two_texts_odd_links_and_no_runs(monkeypatch, tmp_path):
         test = page(5, task=task)
         assert patterns(test) == 2 and len(test.text_input) == 1 + (task in TWO)
         assert patterns(answered(test)) == 3
-    for step, link in (
-        (5, {"task": "none", "text": "word " * 60}),
-        (5, {"task": "answers", "second": "", "text": "<b>x</b> $y$ 🙂"}),
-        (9, {"over": "x", "train": "y", "text": ""}),
-    ):
-        page(step, layer=77, head="x", **link)
     monkeypatch.setattr(records, "RUNS", tmp_path)
     assert all("no recorded run" in said(page(step)) for step in (1, 4))
     assert exhibit.thumbnail().startswith("<svg")

@@ -145,14 +145,6 @@ def test_a_link_restores_a_drawn_mask():
     page(EDITOR, kind="own", drawn=drawn, text=SENTENCES[1])  # a mask of another sentence: another stands in
 
 
-@pytest.mark.slow
-def test_a_fold_tells_what_belongs_in_it():
-    test = page(EDITOR, "change.5", "finite", "equation", "looking", kind="strict")
-    assert states(said(test), "Largest leak") and states(said(test), "The row of")
-    assert "nothing allowed: 1" in said(test)
-    assert len(test.table) == 1 and test.table[0].value.index[-1] == "sum"
-
-
 def test_closed_folds_compute_nothing(monkeypatch):
     for module, name in ((errata, "show"), (editor.masks, "leak_curve"), (masks_batch, "run_batch")):
         monkeypatch.setattr(module, name, None)

@@ -150,11 +150,9 @@ def test_a_long_text_is_read_in_blocks_and_guesses_follow_the_answer():
         ("Moon", "tokens in 1 block of 16"),
         pytest.param(f"{LONG} {LONG}", "are read.", marks=pytest.mark.slow),
         pytest.param(STORY * 90, "62 blocks of 16", marks=pytest.mark.slow),
-        ("<b>[MASK]</b> $x^2$ \\[1] & co", "tokens in"),
-        ("Сонце сідає за гори, і птахи летять додому. " * 20, "tokens in"),
         (" ", "no word"),
     ],
-    ids=["one word", "longer than is read", "900 words", "signs", "another script", "empty"],
+    ids=["one word", "longer than is read", "900 words", "empty"],
 )
 def test_any_text_is_read_calmly(text, wanted):
     test = page(5, own=text)

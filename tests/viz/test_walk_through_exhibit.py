@@ -21,7 +21,6 @@ from viz.course.transformer.walk_through.charts.shifted_targets import shifted
 from viz.course.transformer.walk_through.maths import journey, looked_at
 from viz.instruments.diagram.diagram import Node, diagram_packet, levels, picked_box
 from viz.labels import percent
-from viz.shell import pages
 
 page = StepPages("walk_through", shared=("text", "layer"))
 
@@ -39,10 +38,6 @@ def words(test) -> list[list[str]]:
 @pytest.fixture(scope="module")
 def data():
     return params.compute(params.Params())
-
-
-def test_it_is_the_first_page_of_its_chapter():
-    assert pages.exhibits(pages.Chapter.TRANSFORMER)[0].slug == "walk_through"
 
 
 @pytest.mark.slow
