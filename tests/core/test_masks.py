@@ -64,33 +64,6 @@ def test_causal_allows_exactly_what_was_read(n, past):
     assert torch.equal(masks.causal(n, past=past), j <= i)
 
 
-@given(n=SIZES, radius=st.integers(0, 25))
-def test_window_is_a_symmetric_band(n, radius):
-    mask = masks.window(n, radius)
-    assert torch.equal(mask, mask.T)
-    for i in range(n):
-        assert mask[i].nonzero().flatten().tolist() == list(range(max(0, i - radius), min(n, i + radius + 1)))
-    assert radius < n - 1 or torch.equal(mask, masks.full(n))
-
-
-@given(n=SIZES, length=st.integers(0, 25))
-def test_prefix_is_causal_and_an_open_beginning(n, length):
-    mask = masks.prefix(n, length)
-    assert torch.equal(mask & ~masks.causal(n), ~masks.causal(n) & (torch.arange(n) < length)[None, :])
-    assert torch.equal(masks.prefix(n, min(length, 1)), masks.causal(n)), (
-        "one open word is no more than causal"
-    )
-    assert length < n or torch.equal(mask, masks.full(n))
-
-
-@given(n=SIZES, data=st.data())
-def test_global_words_see_all_and_are_seen_by_all(n, data):
-    chosen = data.draw(st.sets(st.integers(0, n - 1)))
-    mask = masks.global_tokens(n, sorted(chosen))
-    assert torch.equal(mask, mask.T)
-    assert mask.sum(1).tolist() == [n if i in chosen else len(chosen) for i in range(n)]
-
-
 @given(n=st.integers(1, 40), block=st.integers(1, 7), count=st.integers(0, 9), seed=st.integers(0, 10**6))
 def test_random_blocks_are_whole_blocks_a_count_a_row_and_a_function_of_the_seed(n, block, count, seed):
     mask = masks.random_blocks(n, block=block, count=count, seed=seed)

@@ -52,26 +52,6 @@ def test_sinusoidal_is_the_closed_form_for_even_and_odd_widths(d_model):
             assert table[position, i].item() == pytest.approx(want, abs=1e-14)
 
 
-def test_sinusoidal_d512_has_the_numbers_of_the_slides():
-    zero, one = sinusoidal(2, 512, **exact)
-    assert torch.equal(zero, torch.tensor([0.0, 1.0] * 256, **exact))
-    begin = torch.tensor([0.841471, 0.540302, 0.821856, 0.569695], **exact)
-    assert torch.allclose(one[:4], begin, rtol=0, atol=5e-7)
-    assert one[-2].item() == pytest.approx(0.000104, abs=5e-7)
-    assert one[-1].item() == pytest.approx(0.999999995, abs=5e-10)
-    assert [f"{v:.4f}" for v in one[[0, 1, 2, -2, -1]]] == ["0.8415", "0.5403", "0.8219", "0.0001", "1.0000"]
-
-
-def test_distance_at_a_fixed_offset_is_constant_only_with_the_pair_exponent():
-    right = sinusoidal(200, 128, **exact)
-    steps = (right[5:] - right[:-5]).norm(dim=1)
-    assert torch.allclose(steps, torch.full_like(steps, 5.799136), rtol=0, atol=5e-7)
-    printed = sinusoidal(200, 128, variant="unpaired", **exact)
-    steps = (printed[5:] - printed[:-5]).norm(dim=1)
-    assert steps.min().item() == pytest.approx(4.787, abs=5e-4)
-    assert steps.max().item() == pytest.approx(6.678, abs=5e-4)
-
-
 def test_fractional_positions_lie_on_the_same_curves():
     halves = sinusoidal_at(torch.arange(0, 9, 0.5, dtype=torch.float64), 6)
     assert torch.equal(halves[::2], sinusoidal(9, 6, **exact))
