@@ -26,7 +26,6 @@ from core.training.recipe import Follower, initial_network, recipes
 from core.training.recipes import albert_mini, bert_mini
 
 BODY = {"masked_lm": False, "sentence_order": False}
-LARGE = {"n_layers": 24, "n_heads": 16, "d_model": 1024, "d_ff": 4096}
 
 
 def count(module) -> int:
