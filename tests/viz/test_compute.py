@@ -9,29 +9,36 @@ import pytest
 from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
 
+import core.serving.engine
 from core.errors import InputError
 from viz.languages import _, using
 from viz.platform import run_context
 from viz.widgets import engine_client
 
+
+@pytest.fixture(autouse=True)
+def _engine(monkeypatch):
+    with core.serving.engine.Engine() as engine:
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
+        yield
+
+
 SLOW = """
-import time, streamlit as st, core.serving.engine
+import time, streamlit as st
 from viz.widgets import engine_client
-with core.serving.engine.Engine() as engine:
-    core.serving.engine._default, before = engine, core.serving.engine._default
-    try:
-        told, real = [], st.empty
-        def spy():
-            spot = real()
-            caption = spot.caption
-            spot.caption = lambda text: (told.append(text), caption(text))
-            return spot
-        st.empty = spy
-        st.text(engine_client.submit("slow", lambda: time.sleep(0.8) or "done", 1))
-        st.text(engine_client.submit("quick", lambda: "at once", 1))
-        st.text(f"told {len(told) >= 1} {set(told)}")
-    finally:
-        st.empty, core.serving.engine._default = real, before
+told, real = [], st.empty
+def spy():
+    spot = real()
+    caption = spot.caption
+    spot.caption = lambda text: (told.append(text), caption(text))
+    return spot
+st.empty = spy
+try:
+    st.text(engine_client.submit("slow", lambda: time.sleep(0.8) or "done", 1))
+    st.text(engine_client.submit("quick", lambda: "at once", 1))
+    st.text(f"told {len(told) >= 1} {set(told)}")
+finally:
+    st.empty = real
 """
 
 
@@ -43,15 +50,10 @@ def test_waiting_is_told_and_forgotten():
 
 
 PLACES = """
-import time, streamlit as st, core.serving.engine
+import time, streamlit as st
 from viz.widgets import engine_client
 seconds = st.slider("seconds", 0.0, 1.0, 0.0)
-with core.serving.engine.Engine() as engine:
-    core.serving.engine._default, before = engine, core.serving.engine._default
-    try:
-        engine_client.submit(("any", seconds), lambda: time.sleep(seconds), 1)
-    finally:
-        core.serving.engine._default = before
+engine_client.submit(("any", seconds), lambda: time.sleep(seconds), 1)
 below = st.empty()
 st.text(below._cursor.delta_path)
 """
@@ -67,15 +69,10 @@ def test_waiting_moves_nothing_below():
 
 
 NESTED = """
-import streamlit as st, core.serving.engine
+import streamlit as st
 from viz.widgets import engine_client
-with core.serving.engine.Engine() as engine:
-    core.serving.engine._default, before = engine, core.serving.engine._default
-    try:
-        with engine_client.many() as ask:
-            st.text(ask("outer", lambda: ask("inner", lambda: engine_client.submit("innermost", lambda: "both", 1), 1), 1))
-    finally:
-        core.serving.engine._default = before
+with engine_client.many() as ask:
+    st.text(ask("outer", lambda: ask("inner", lambda: engine_client.submit("innermost", lambda: "both", 1), 1), 1))
 """
 
 

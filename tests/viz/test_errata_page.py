@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from tiny_models import serving
 from workspace_pages import page as draw
 from workspace_pages import said
 
-import core.serving.engine
-from core.serving.engine import Engine
 from viz.course.errata import ERRATA, KINDS, Panel, find
 from viz.course.kit import erratum_card as errata
 from viz.course.pages.errata import erratum_places
@@ -25,13 +23,7 @@ from viz.widgets import chart_table
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _engine() -> Iterator[Engine]:
-    before = core.serving.engine._default
-    with Engine(listing=tuple) as engine:
-        core.serving.engine._default = engine
-        yield engine
-    core.serving.engine._default = before
+_engine = serving(autouse=True)
 
 
 def page(*opened: str, **link: str) -> AppTest:
