@@ -15,11 +15,10 @@ import pytest
 import tokenizers
 import torch
 from safetensors.torch import save_file
-from tiny_models import _unmeasured
+from tiny_models import behind_pages
 from tokenizers import decoders, models, pre_tokenizers
 
-import core.serving.engine
-from core.checkpoints import manifest, store
+from core.checkpoints import store
 from core.checkpoints.foreign import formats
 from core.checkpoints.task_heads import ANSWER, CLASSES, TAGS, HeadSpec
 from core.data.texts import texts
@@ -212,10 +211,6 @@ def served_shapes(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Itera
     """Serve models of these shapes, and no others, behind the pages."""
     for name in names:
         write(folder, name)
-    patch.setattr(manifest, "shipped_folder", lambda: folder / "none")
     patch.setattr("core.checkpoints.find.PACKAGES", ())
-    patch.setenv("ATLAS_MODELS", str(folder))
-    with Engine() as engine:
-        patch.setattr(core.serving.engine, "_default", engine)
-        patch.setattr("viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name)))
+    with behind_pages(patch, folder) as engine:
         yield engine

@@ -111,18 +111,25 @@ def _unmeasured(model: Model) -> dict[str, HeadHabits]:
 
 
 @contextmanager
+def behind_pages(patch: pytest.MonkeyPatch, folder: Path) -> Iterator[Engine]:
+    """The models of this folder, and no others, behind the pages."""
+    patch.setattr(manifest, "shipped_folder", lambda: folder / "none")
+    patch.setenv("ATLAS_MODELS", str(folder))
+    with Engine() as engine:
+        patch.setattr(core.serving.engine, "_default", engine)
+        patch.setattr("viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name)))
+        yield engine
+
+
+@contextmanager
 def served(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Engine]:
     """These models, and no others, behind the pages, which take them for models of ours."""
     for name in names:
         write(folder, name)
-    patch.setattr(manifest, "shipped_folder", lambda: folder / "none")
-    patch.setenv("ATLAS_MODELS", str(folder))
     patch.setattr("core.reading.provenance.is_foreign", lambda name: False)
     for module in ("viz.workspace.what_if.data", "core.reading.bounds", "core.model"):
         patch.setattr(f"{module}.WRITES", WRITES)
-    with Engine() as engine:
-        patch.setattr(core.serving.engine, "_default", engine)
-        patch.setattr("viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name)))
+    with behind_pages(patch, folder) as engine:
         yield engine
 
 
