@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from shown_values import states
 from streamlit.testing.v1 import AppTest
-from tiny_models import served
+from tiny_models import serving
 from workspace_pages import again, linked, page, said, sent
 
 from core.analysis.heads import sketch
@@ -24,15 +24,8 @@ MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "tiny-albert")
 GPT = {"model": "tiny-gpt", "kind": "causal"}
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory):
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        served(patch, tmp_path_factory.mktemp("models"), *MODELS) as found,
-    ):
-        sentences = pool.sentences
-        patch.setattr(pool, "sentences", lambda models: sentences(models)[:6])
-        yield found
+SENTENCES = pool.sentences
+engine = serving(*MODELS, changed=[(pool, "sentences", lambda models: SENTENCES(models)[:6])])
 
 
 @pytest.mark.slow

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from question_rules import units
-from tiny_models import served
+from tiny_models import serving
 from typed_texts import VIEWS
 from workspace_pages import page, said
 
@@ -28,14 +26,11 @@ SHOWN = {
 """Where a term is met first, and what is chosen there."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), "tiny-gpt"):
-        patch.setattr(work, "SENTENCES", 2)
-        patch.setattr(pool, "sentences", lambda found: (Example("The cat sat."),) * 3)
-        yield
-
-
+_models = serving(
+    "tiny-gpt",
+    autouse=True,
+    changed=[(work, "SENTENCES", 2), (pool, "sentences", lambda found: (Example("The cat sat."),) * 3)],
+)
 GPT = {"model": "tiny-gpt", "text": "The animal was tired."}
 
 

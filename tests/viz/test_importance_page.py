@@ -11,7 +11,7 @@ import pytest
 from drawn_layers import drawn_rows
 from streamlit.testing.v1 import AppTest
 from test_inside import TEXT, forced
-from tiny_models import served
+from tiny_models import serving
 from workspace_pages import again, header, matrix, page, said
 
 from core.analysis.attribution.ablation_sweep import (
@@ -37,7 +37,6 @@ from core.analysis.attribution.token_importance import key_mask
 from core.errors import InputError
 from core.model import Model
 from core.run import Run
-from core.serving.engine import Engine
 from viz.labels import head_name
 from viz.number_text import signed, true_minus
 from viz.workspace.importance import page as importance
@@ -47,14 +46,7 @@ MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "tiny-albert", "tiny-bigbi
 BLANK = "She has a [MASK] car."
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        served(patch, tmp_path_factory.mktemp("models"), *MODELS) as engine,
-    ):
-        patch.setattr(work, "SENTENCES", 3)
-        yield engine
+engine = serving(*MODELS, changed=[(work, "SENTENCES", 3)])
 
 
 def matters(**link: str) -> AppTest:

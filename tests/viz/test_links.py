@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -11,7 +10,7 @@ from urllib.parse import parse_qsl
 import pytest
 from deep import deep
 from streamlit.testing.v1 import AppTest
-from tiny_models import MODELS, served
+from tiny_models import MODELS, serving
 from workspace_pages import linked, page, said
 
 from core.data.texts import Example
@@ -43,16 +42,15 @@ HEAD = {"look": {"view": "full"}, "inside": {"inside.by": "who"}}
 """What a page shows its links with."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *MODELS):
-        patch.setattr(work, "SENTENCES", 2)
-        pairs = (Example("The cat sat.", "El gato."),) * 3
-        own = toy_models.examples_of
-        patch.setattr(pool, "sentences", lambda found: own(found.models[0])[:2] or pairs)
-        yield
-
-
+PAIRS = (Example("The cat sat.", "El gato."),) * 3
+_models = serving(
+    *MODELS,
+    autouse=True,
+    changed=[
+        (work, "SENTENCES", 2),
+        (pool, "sentences", lambda found: toy_models.examples_of(found.models[0])[:2] or PAIRS),
+    ],
+)
 CARRIED = ("atlas.chosen", "atlas.shown", "atlas.page")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -133,14 +133,21 @@ def served(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Eng
         yield engine
 
 
-def serving(*names: str, autouse: bool = False, models: Mapping[str, tuple[str, dict[str, Any]]] = {}) -> Any:
-    """Return a fixture for a module: an engine with these models, and no others; `models`: also random ones by other names."""
+def serving(
+    *names: str,
+    autouse: bool = False,
+    models: Mapping[str, tuple[str, dict[str, Any]]] = {},
+    changed: Sequence[tuple[Any, str, Any]] = (),
+) -> Any:
+    """Return a fixture for a module: an engine with these models, and no others; `models`: also random ones by other names, `changed`: what is patched."""
 
     @pytest.fixture(scope="module", autouse=autouse)
     def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         with pytest.MonkeyPatch.context() as patch:
             for name, model in models.items():
                 patch.setitem(MODELS, name, model)
+            for change in changed:
+                patch.setattr(*change)
             with served(patch, tmp_path_factory.mktemp("models"), *names, *models) as only:
                 yield only
 
