@@ -10,7 +10,7 @@ import ctypes
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -188,23 +188,25 @@ def return_freed_memory() -> None:
     with suppress(OSError, AttributeError, ValueError):
         library = ctypes.CDLL("libc.so.6")
         library.malloc_trim(0)
-        for begin, end in _clean_library_pages():
-            library.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), MADV_DONTNEED)
+        with open("/proc/self/smaps", encoding="utf-8") as maps:
+            for begin, end in library_code(maps):
+                library.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), MADV_DONTNEED)
 
 
-def _clean_library_pages() -> Iterator[tuple[int, int]]:
-    """Yield the parts of files in memory that nobody can write and nobody changed: those of libraries, half as large as all of Python."""
-    begin = end = size = 0
-    with open("/proc/self/smaps", encoding="utf-8") as lines:
-        for line in lines:
-            if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) r-[x-]p .*\.so", line):
-                begin, end, size = int(found[1], 16), int(found[2], 16), 0
-            elif line.startswith("Rss:"):
-                size = int(line.split()[1])
-            elif line.startswith("Anonymous:"):
-                if size > LIBRARY and line.split()[1] == "0":
-                    yield begin, end
-                size = 0
+def library_code(maps: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Yield the first byte and the end of each large piece of memory that holds the code of a library, from the lines of `/proc/self/smaps`.
+
+    Nobody writes there, not even the loader of libraries, so it is read from its file again where it is needed. The tables beside it,
+    which the loader filled in, would be read without what was filled in, and the process would end.
+    """
+    begin = end = 0
+    for line in maps:
+        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) r-xp .*\.so", line):
+            begin, end = int(found[1], 16), int(found[2], 16)
+        elif re.match(r"[0-9a-f]+-", line) or (line.startswith("Rss:") and int(line.split()[1]) < LIBRARY):
+            begin = end = 0
+        elif end and line.split() == ["Anonymous:", "0", "kB"]:
+            yield begin, end
 
 
 def _size(variable: str) -> int:

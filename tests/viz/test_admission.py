@@ -135,6 +135,26 @@ def test_pages_of_libraries_that_nobody_changed_are_given_back(monkeypatch) -> N
     assert limits.memory_in_use() < before and core.open_model("copy-gru").run("ab").ids
 
 
+def test_only_the_code_of_libraries_is_given_back_never_what_the_loader_filled_in() -> None:
+    def mapped(begin: int, access: str, name: str, resident: int, changed: int) -> list[str]:
+        head = f"{begin:x}000-{begin + 8:x}000 {access} 00000000 fe:00 1 {name}\n"
+        return [head, f"Rss: {resident} kB\n", f"Anonymous: {changed} kB\n"]
+
+    maps = [
+        mapped(0x100, "r--p", "/lib/libtorch.so", 4096, 0),
+        mapped(0x200, "r-xp", "/lib/libtorch.so", 4096, 0),
+        mapped(0x300, "r--p", "/lib/libtorch.so", 4096, 4096),
+        mapped(0x400, "rw-p", "/lib/libtorch.so", 64, 64),
+        mapped(0x500, "r--s", "/models/model.safetensors", 9000, 0),
+        mapped(0x600, "r-xp", "/lib/patched.so.2", 4096, 4),
+        mapped(0x700, "rw-p", "", 5000, 0),
+        mapped(0x800, "r-xp", "/lib/small.so", 100, 0),
+        mapped(0x900, "r-xp", "/lib/blas.so.3", 2000, 0),
+    ]
+    lines = [line for each in maps for line in each]
+    assert [*limits.library_code(lines)] == [(0x200000, 0x208000), (0x900000, 0x908000)]
+
+
 def test_who_waits_for_a_model_is_told(monkeypatch) -> None:
     test = AppTest.from_string("from viz.platform import start\nstart._opening('gpt-mini')").run()
     assert [toast.value for toast in test.toast] == ["Opening gpt-mini."]
