@@ -6,6 +6,7 @@ import logging
 import math
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import replace
@@ -75,6 +76,7 @@ class Registry:
         self._foreign: dict[str, int] = {}
         self._opening: dict[str, Future[Any]] = {}
         self._open_unlisted: list[str] = []
+        self._closed: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
         self._listed: dict[str, Listing] | None = None
         self._problems: dict[str, str] = {}
 
@@ -128,6 +130,10 @@ class Registry:
         with self._lock:
             if name in self._open:
                 return self._open[name]
+            closed = self._closed.pop(name, None)
+            if closed is not None and getattr(closed, "files", True):
+                self._open[name] = closed
+                return closed
             opening = self._opening.get(name) or self._begin(name)
         with TURNS.give_up():
             while not wait([opening], PATIENCE).done:
@@ -138,6 +144,7 @@ class Registry:
         """Drop a model from memory; the next request reads it again, if it still opens."""
         with self._lock:
             model = self._open.pop(name, None)
+            self._closed.pop(name, None)
             self._used.pop(name, None)
             self._foreign.pop(name, None)
             self._problems.pop(name, None)
@@ -201,7 +208,8 @@ class Registry:
         return going
 
     def close_unused(self, need: float = 0) -> None:
-        """Close models that are not foreign, those used longest ago first, until `calm()` leaves `need` bytes; a run that uses one keeps it until its end."""
+        """Close models that are not foreign, those used longest ago first, until `calm()` leaves `need` bytes. A run that uses one
+        keeps it until its end; who asks for it meanwhile gets the same one."""
         free, listed = self.calm(), self._entries()
         for name in sorted(
             self._open.keys() - self._foreign.keys(), key=lambda name: self._used.get(name, 0.0)
@@ -214,7 +222,10 @@ class Registry:
                 if name in listed
                 else 4 * getattr(self._open.get(name), "n_parameters", 0)
             )
+            model = self._open.get(name)
             self.drop(name)
+            if model is not None and name in listed:
+                self._closed[name] = model
 
     def _find_room(self, entry: Listing) -> None:
         for name in self.models_to_drop(entry):

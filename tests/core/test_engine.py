@@ -548,8 +548,11 @@ def test_a_shipped_model_is_closed_for_another_never_refused_and_opened_again():
         made.open("c")
         assert [*held] == ["foreign", "c"] and using.run("text") == ["b", "text"]
         assert made._cache.keys() == (), "what was computed with it is gone"
+        assert made.open("b") is using and opened == ["foreign", "a", "b", "c"], "no second one beside it"
+        del using
+        made.open("a")
         made.open("b")
-        assert opened == ["foreign", "a", "b", "c", "b"]
+        assert opened == ["foreign", "a", "b", "c", "a", "b"]
         made.close_unused()
         assert [*held] == ["foreign", "b"]  # there is room
         made.set_memory_budget(lambda: 10**9, lambda: -1.0)
