@@ -17,7 +17,7 @@ import pytest
 from websockets.exceptions import WebSocketException
 
 from core.checkpoints import manifest
-from tests.app_server import started_app
+from tests.app_server import ROOT, started_app
 from tests.bench.machine import read
 from tests.bench.visitors import all_loaded
 from tests.bench.wire import Visit
@@ -143,8 +143,17 @@ async def walked(url: str, pid: int) -> list[Walk]:
     return walks
 
 
+def allocator() -> dict[str, str]:
+    """Return what the Dockerfile sets so that memory is given back."""
+    return dict(re.findall(r'(LD_PRELOAD|MALLOC_CONF)="([^"]+)"', (ROOT / "Dockerfile").read_text("utf-8")))
+
+
 def test_a_small_server_stays_small_whatever_is_opened(tmp_path):
-    with started_app(tmp_path, **({"ATLAS_PROFILE": PROFILE} if PROFILE else {})) as server:
+    profile = {"ATLAS_PROFILE": PROFILE} if PROFILE else {}
+    with started_app(tmp_path, **profile, **allocator()) as server:
+        assert "jemalloc" in Path(f"/proc/{server.process.pid}/maps").read_text("utf-8"), (
+            "apt install libjemalloc2"
+        )
         begun = megabytes(server.process.pid)
         walks = asyncio.run(walked(server.url, server.process.pid))
         parts = memory_by_kind(server.process.pid)
