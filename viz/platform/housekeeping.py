@@ -29,6 +29,8 @@ OFTEN, SELDOM = 60.0, 300.0
 """Seconds from one walk through the whole heap to the next, when somebody has left and it is quiet, and else."""
 MANY = 50
 """Visitors who have left since the last walk that make one due at once: each leaves half a megabyte that only a walk finds."""
+GROWTH = 0.05
+"""The share of the cap by which memory grows until it is released again before `REST` is over."""
 QUIET = 1.0
 """Seconds in which no look found a run under way: in a class that works there are none, and the walk, half a second for which all wait, can wait."""
 NEVER = 2**31 - 1
@@ -92,7 +94,7 @@ class Upkeep:
 
     def __init__(self) -> None:
         self.sessions = Sessions()
-        self._departed, self._settled = 0, False
+        self._departed, self._settled, self._lowest = 0, False, 0
         self._last = self._walked = self._ran = self._released = float("-inf")
         gc.set_threshold(*gc.get_threshold()[:2], NEVER)
 
@@ -117,12 +119,14 @@ class Upkeep:
         now, most, running = time.monotonic(), limits.memory_limit(), self.sessions.running()
         if running:
             self._ran = now
-        tight = bool(most) and limits.memory_in_use() > limits.TIGHT * most
+        in_use = limits.memory_in_use() if most else 0
+        tight = in_use > limits.TIGHT * most
         whole = now - self._walked > self._patience(now)
         due = self._settled and (whole or tight or gc.get_count()[2] > GENERATIONS)
-        if tight and now - self._released >= REST:
-            self._released = now
+        self._lowest = min(self._lowest, in_use)
+        if tight and (in_use - self._lowest > GROWTH * most or now - self._released >= REST):
             release_memory()
+            self._released, self._lowest = now, limits.memory_in_use()
         if not due or now - self._last < REST or running:
             return
         if whole or tight:
