@@ -221,10 +221,16 @@ def _size(variable: str) -> int:
     return int(float(found[1]) * UNITS[found[2].upper()])
 
 
+def memory_is_short() -> bool:
+    """Return whether so much of the memory is in use that no newcomer is admitted."""
+    most = memory_limit()
+    return most > 0 and memory_in_use() > SHARE * most
+
+
 def refusal_reason(spare_files: int) -> str:
     """Return the reason for refusing new visitors, "" while there is capacity. `spare_files` must stay free for those inside."""
     if (most := file_limit()) and open_files() > most - spare_files:
         return _("All of its {n:,} open files are in use.", n=most)
-    if (most := memory_limit()) and memory_in_use() > SHARE * most:
-        return _("Its {size} of memory are in use.", size=megabytes(most))
+    if memory_is_short():
+        return _("Its {size} of memory are in use.", size=megabytes(memory_limit()))
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import tomllib
 from pathlib import Path
@@ -15,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 import core
 from core.errors import InputError
 from viz import limits
-from viz.platform import start
+from viz.platform import admission, start
 from viz.platform.admission import JOINING, NEWCOMER, RETURNING, Door
 from viz.widgets import training_jobs
 from viz.workspace.about import page
@@ -97,6 +98,15 @@ def test_a_cap_of_memory_refuses_in_words(monkeypatch) -> None:
     monkeypatch.setenv(limits.ARENAS, "two")
     with pytest.raises(ValueError, match="such as 2"):
         limits.arena_limit()
+
+
+def test_a_newcomer_waits_for_memory_that_is_soon_free(monkeypatch) -> None:
+    monkeypatch.setenv(limits.VARIABLE, "100M")
+    monkeypatch.setattr(admission, "PAUSE", 0.0)
+    for short, status in ((admission.WAITS - 1, "let in"), (10**6, "http.response.start")):
+        used = itertools.chain(itertools.repeat(95 * 2**20, short), itertools.repeat(80 * 2**20))
+        monkeypatch.setattr(limits, "memory_in_use", lambda used=used: next(used))
+        assert answer("http", headers=BROWSER)[0]["type"] == status
 
 
 def test_the_limits_are_read_from_the_system_and_said(monkeypatch) -> None:
