@@ -1,12 +1,17 @@
-"""What measurements share: the whole app as a server, and the threads that a file says it is measured with."""
+"""What measurements share: the whole app as a server, a page of it, and the threads that a file says it is measured with."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from app_server import served_app
+from app_server import Server, served_app, started_app
+
+from tests.bench.visitors import all_loaded, rehearse
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -22,3 +27,26 @@ def threads(request: pytest.FixtureRequest) -> Iterator[None]:
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with served_app(tmp_path_factory.mktemp("server")) as url:
         yield url
+
+
+@pytest.fixture
+def loaded_app(tmp_path: Path) -> Iterator[Server]:
+    """A server that has every model and page."""
+    with started_app(tmp_path) as server:
+        asyncio.run(all_loaded(server.url))
+        yield server
+
+
+@pytest.fixture
+def rehearsed_app(tmp_path: Path) -> Iterator[Server]:
+    """A server whose pages a teacher has looked at."""
+    with started_app(tmp_path) as server:
+        asyncio.run(rehearse(server.url))
+        yield server
+
+
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    page = chromium.new_page(viewport={"width": 1440, "height": 1000})
+    yield page
+    page.close()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import time
 
@@ -14,16 +15,12 @@ import pytest
 import core
 from core.analysis.arithmetic.cell import cell_arithmetic
 from core.analysis.arithmetic.source import source_lines, tensor_card
+from tests.bench.measuring import TEXT, judge, spread
 from viz.instruments.arithmetic.arithmetic import Cell, arithmetic_packet, light_packet
 from viz.instruments.source.source import source_packet
 
 pytestmark = pytest.mark.bench
 
-TEXT = (
-    "Once upon a time there was an old man who lived with his wife in a small house near the sea. Every morning he went down to the "
-    "water with his net, and every evening he came home with a few fish and told her what he had seen. One day a great storm came "
-    "from the north, and the waves were so high that nobody dared to go out. The old man sat by the fire and waited for the sea."
-)
 LIGHT, SOURCE = 450, 700
 FIGURES = 750 * 3 + 2000
 """Of a cell of 91 tokens and 32 numbers a vector 750 figures are shown; 7 digits and a sign are 3 bytes; the rest is said in words."""
@@ -38,9 +35,8 @@ def run() -> core.Run:
 def both(run: core.Run, layer: int, head: int, query: int, key: int):
     path = f"layer.{layer}.self_attn.pattern"
     code = source_lines(run, "causal", layer)
-    return arithmetic_packet(cell_arithmetic(run, "causal", layer, head, query, key)), source_packet(
-        code, selected=path, card=tensor_card(run, path)
-    )
+    arithmetic = arithmetic_packet(cell_arithmetic(run, "causal", layer, head, query, key))
+    return arithmetic, source_packet(code, selected=path, card=tensor_card(run, path))
 
 
 def test_further_cells_in_bytes(run):
@@ -60,19 +56,16 @@ def test_further_cells_in_bytes(run):
             packets = both(run, *cell)
             sizes.append([len(packet.to_bytes(cached=known)) for packet in packets])
             known |= {part for packet in packets for part in packet.parts}
-        figures, code = (statistics.median(each) for each in zip(*sizes, strict=True))
-        print(f"\n{name}: arithmetic {figures:.0f} bytes of {FIGURES}, source {code:.0f} of {SOURCE}")
-        assert name == "the first cell" or (figures <= FIGURES and code <= SOURCE)
+        for what, most, found in zip(
+            ("arithmetic", "source"), (FIGURES, SOURCE), zip(*sizes, strict=True), strict=True
+        ):
+            first = name == "the first cell"
+            judge(f"{name}: {what}", statistics.median(found), math.inf if first else most, "bytes")
 
 
 def test_a_head_that_nobody_looks_at_below_the_pictures_in_bytes(run):
-    size = len(
-        light_packet(
-            Cell((2, 3, 90, 5), 0.8124271035194397, (" water", " net"), json.dumps(["gpt-mini"]))
-        ).to_bytes()
-    )
-    print(f"\na cell out of view: {size} bytes of {LIGHT}; for 144 heads {144 * size / 1000:.0f} KB")
-    assert size <= LIGHT
+    cell = Cell((2, 3, 90, 5), 0.8124271035194397, (" water", " net"), json.dumps(["gpt-mini"]))
+    judge("a cell out of view", len(light_packet(cell).to_bytes()), LIGHT, "bytes")
 
 
 def test_a_cell_in_milliseconds(run):
@@ -84,7 +77,4 @@ def test_a_cell_in_milliseconds(run):
             start = time.thread_time()
             both(run, layer, head, len(run.tokens) - 1 - head, 4 + layer)
             took.append((time.thread_time() - start) * 1e3)
-    print(
-        f"\nanother head, arithmetic and source with their packets: {statistics.median(took):.2f} ms in the median, at least {min(took):.2f}, of {MILLISECONDS}"
-    )
-    assert statistics.median(took) <= MILLISECONDS
+    judge("another head with its packets", statistics.median(took), MILLISECONDS, "ms", spread(took))

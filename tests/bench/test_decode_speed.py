@@ -14,6 +14,7 @@ from test_speed import MINI, SMALL, pair
 
 import core
 from core.decoding import Beam, Sample, Step, decode
+from tests.bench.measuring import judge, seconds, spread
 
 pytestmark = pytest.mark.bench
 
@@ -25,12 +26,7 @@ TEXT = "Once upon a time there was a little girl who lived in a house by the sea
 def seconds_a_step(steps: Iterator[Step], n: int) -> list[float]:
     """The wall time of each of n steps, the first (which reads the prompt) left out."""
     next(steps)
-    times = []
-    for _ in range(n):
-        begun = time.perf_counter()
-        next(steps)
-        times.append(time.perf_counter() - begun)
-    return times
+    return [seconds(lambda: next(steps)) for _ in range(n)]
 
 
 @pytest.mark.parametrize(
@@ -40,16 +36,12 @@ def seconds_a_step(steps: Iterator[Step], n: int) -> list[float]:
 )
 def test_a_step_at_64_tokens(strategy):
     model = core.open_model("gpt-mini")
-    text = model.tokenizer.encode(TEXT * 8)
-    text = (TEXT * 8)[: text.spans[49][1]]
+    text = (TEXT * 8)[: model.tokenizer.encode(TEXT * 8).spans[49][1]]
     times: list[float] = []
     for _ in range(4):
         times += seconds_a_step(decode(model, text, strategy, max_new_tokens=30), 29)  # from 51 to 80 tokens
-    p50, p95 = statistics.median(times), sorted(times)[int(0.95 * len(times))]
-    print(
-        f"\na step of gpt-mini at 64 tokens, {strategy}: {1e3 * p50:.1f} ms p50, {1e3 * p95:.1f} p95 (budget {STEP:.0f})"
-    )
-    assert 1e3 * p50 <= STEP
+    times = [1e3 * each for each in times]
+    judge(f"a step of gpt-mini at 64 tokens, {strategy}", statistics.median(times), STEP, "ms", spread(times))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +77,5 @@ def test_against_generate_with_attentions(shape, budget, n, tmp_path: Path):
     ours(), other()
     pairs = [(ours(), other()) for _ in range(5)]
     a, b = (1e3 * statistics.median(each) for each in zip(*pairs, strict=True))
-    print(
-        f"\ndecoding with attention kept / generate with output_attentions, a token: {a:.2f} / {b:.2f} ms = {a / b:.3f} (budget {budget})"
-    )
-    assert a / b <= budget
+    beside = f"{a:.2f} / {b:.2f} ms a token"
+    judge("decoding with attention kept / generate with output_attentions", a / b, budget, "", beside)

@@ -14,9 +14,9 @@ from itertools import islice
 
 import pytest
 
-from tests.app_server import started_app
 from tests.bench.machine import Reading, read
-from tests.bench.visitors import actions, rehearse
+from tests.bench.measuring import judge
+from tests.bench.visitors import actions
 from tests.bench.wire import Visit
 
 pytestmark = pytest.mark.bench
@@ -29,21 +29,18 @@ LIFE = 60.0
 """Seconds that a session is kept for a visitor who may come back (`disconnectedSessionTTL`)."""
 
 
-def test_nothing_is_left_of_who_has_gone(tmp_path):
-    with started_app(tmp_path) as server:
-        asyncio.run(rehearse(server.url))
-        base, day, after, waited, wrong = asyncio.run(_day(server.url, server.process.pid))
-    quarters = [
-        statistics.median(found.rss for found in day[i * len(day) // 4 : (i + 1) * len(day) // 4])
-        for i in range(4)
-    ]
+def test_nothing_is_left_of_who_has_gone(rehearsed_app):
+    url, pid = rehearsed_app.url, rehearsed_app.process.pid
+    base, day, after, waited, wrong = asyncio.run(_day(url, pid))
+    parts = (day[i * len(day) // 4 : (i + 1) * len(day) // 4] for i in range(4))
+    quarters = [statistics.median(found.rss for found in part) for part in parts]
+    busy = f"{max(found.threads for found in day)} threads, {max(found.files for found in day)} open files"
     print(
-        f"\n{VISITS} visits, {VISITS * RERUNS} reruns; MB in each quarter: {', '.join(f'{rss:.0f}' for rss in quarters)} (the last at most 1.05 of the first: {quarters[3] / quarters[0]:.3f})"
-        f"\nat work: at most {max(found.threads for found in day)} threads, {max(found.files for found in day)} open files"
-        f"\nbefore {base}\nafter  {after}, {waited:.0f} s after the last visitor (at most {2 * LIFE:.0f})"
+        f"\n{VISITS} visits, {VISITS * RERUNS} reruns, at most {busy}\nbefore {base}\nafter  {after}, {waited:.0f} s later"
     )
     assert wrong == []
-    assert quarters[3] <= 1.05 * quarters[0]
+    megabytes = ", ".join(f"{rss:.0f}" for rss in quarters)
+    judge("memory of the last quarter", quarters[3] / quarters[0], 1.05, "of the first", f"MB: {megabytes}")
     assert after.threads <= base.threads and after.files <= base.files
 
 

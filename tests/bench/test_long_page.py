@@ -11,6 +11,7 @@ from app_server import served_app
 from test_long_texts import TEXT, model_of
 
 from core.tools.export import export_model
+from tests.bench.measuring import judge, spread
 
 pytestmark = [pytest.mark.bench, pytest.mark.browser]
 
@@ -96,9 +97,10 @@ def test_all_is_usable_with_1024_tokens(chromium, address, tmp_path):
     page.mouse.move(20, 600)
     page.mouse.wheel(0, 3_000)
     figures = seconds(lambda: page.locator(".atlas.arith[data-near='true'] [data-name]").count() > 0, page)
-    print(
-        f"\n{N} tokens, 144 heads: with the forward {computed:.1f} s, with a known run {drawn:.2f} s (budget {BUDGET}); another head after "
-        f"{sorted(others)[3]:.2f} s, at most {max(others):.2f} s; the window moved after {moved:.2f} s, a cell after {chosen:.2f} s, its figures {figures:.2f} s after they are in sight; {len(read):,} lines of CSV"
+    beside = (
+        f"with the forward {computed:.1f} s; another head {spread(others)} s; a window moved {moved:.2f} s, "
+        f"a cell {chosen:.2f} s, its figures {figures:.2f} s; {len(read):,} lines of CSV"
     )
-    assert drawn <= BUDGET and lines.locator("canvas").count() and len(read) >= N
+    judge(f"{N} tokens, 144 heads of a known run", drawn, BUDGET, "s", beside)
+    assert lines.locator("canvas").count() and len(read) >= N
     page.close()

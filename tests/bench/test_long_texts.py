@@ -16,6 +16,7 @@ import torch
 import core
 from core.models import families
 from core.models.gpt import GPTConfig
+from tests.bench.measuring import judge
 from viz.instruments.grid.grid import grid_packet
 from viz.workspace.look.tiles import measures
 
@@ -46,7 +47,6 @@ def test_the_grid_is_ready_soon_after_the_forward(shape, n):
     attention = run.attention("causal", by="word")
     packet = grid_packet(attention.weights, measures=measures(attention), allowed=attention.allowed[0, 0])
     took, size = time.thread_time() - begun, len(packet.to_bytes())
-    print(
-        f"\n{shape}, {n} tokens: grid ready {took:.2f} s of the processor after the forward (budget {BUDGET}), {size / 1024:.0f} KB; the run holds {run.nbytes / 2**20:.0f} MB"
-    )
-    assert took <= BUDGET and size <= 210 * 1024
+    beside = f"the run holds {run.nbytes / 2**20:.0f} MB"
+    judge(f"{shape}, {n} tokens: the grid after the forward", took, BUDGET, "s of the processor", beside)
+    judge("its packet", size / 1024, 210, "KB")

@@ -9,6 +9,7 @@ import pytest
 import core.serving.engine
 from core.analysis.heads import head_embedding, head_similarity
 from core.serving.engine import Engine
+from tests.bench.measuring import judge, seconds
 from viz.workspace.find import pool
 
 pytestmark = pytest.mark.bench
@@ -21,12 +22,11 @@ def test_the_map_of_all_heads(monkeypatch):
     with Engine() as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         found = pool.pool("gpt-mini", "causal")
-        own, steps = tuple(found.rows_of("gpt-mini", "causal")), []
-        took = []
+        own, steps, took = tuple(found.rows_of("gpt-mini", "causal")), [], []
         for _ in range(2):
             start = time.perf_counter()
             rows = pool.gathered(found, engine.submit, steps.append)
-            read = time.perf_counter()
+            read = time.perf_counter() - start
             bits = engine.submit(
                 ("map", found, own),
                 lambda rows=rows: head_similarity.pairwise_divergences(rows.select_heads(own)),
@@ -37,13 +37,9 @@ def test_the_map_of_all_heads(monkeypatch):
                 lambda bits=bits: head_embedding.classical_mds(head_embedding.js_distances(bits)),
                 1.0,
             )
-            took.append((read - start, time.perf_counter() - start))
-        start = time.perf_counter()
-        head_similarity.pairwise_divergences(rows)
-        every = time.perf_counter() - start
-    print(
-        f"\n{len(own)} heads of gpt-mini on {rows.n_texts} sentences ({rows.weights.shape[1]} rows): first {took[0][1]:.2f} s of {FIRST} "
-        f"(reading with {', '.join(found.models)} {took[0][0]:.2f} s), again {took[1][1] * 1e3:.1f} ms; all {len(found.heads)} heads of all models {every:.2f} s"
-    )
+            took.append((read, time.perf_counter() - start))
+        every = seconds(lambda: head_similarity.pairwise_divergences(rows))
     assert plane.points.shape == (48, 2) and len(steps) == 2 * 8 * len(found.members)
-    assert took[0][1] <= FIRST and took[1][1] <= AGAIN
+    beside = f"reading {took[0][0]:.2f} s; all {len(found.heads)} heads of all models {every:.2f} s"
+    judge(f"{len(own)} heads on {rows.n_texts} sentences", took[0][1], FIRST, "s", beside)
+    judge("the same again", took[1][1], AGAIN, "s")

@@ -12,9 +12,7 @@ from statistics import median
 import pytest
 
 from core.serving.scheduler import Turns
-from tests.app_server import started_app
 from tests.bench.machine import slowness
-from tests.bench.visitors import all_loaded
 from tests.bench.wire import Visit
 from viz.shell import pages
 
@@ -24,26 +22,18 @@ FIRST, AGAIN = 250.0, 40.0
 TURNS = 9
 
 
-def test_every_page_is_there_at_once(tmp_path):
-    with started_app(tmp_path) as server:
-        slow = slowness()
-        found = asyncio.run(_visited(server.url))
-    print(
-        f"\nthe machine is {slow:.2f} times slower than that of the bars; load average {os.getloadavg()[0]:.1f}; milliseconds of the first visit (at most {slow * FIRST:.0f}), and the median of {TURNS} more draws (at most {slow * AGAIN:.0f})"
-    )
+def test_every_page_is_there_at_once(loaded_app):
+    slow = slowness()
+    found = asyncio.run(_visited(loaded_app.url))
+    print(f"\n{slow:.2f} times slower; load average {os.getloadavg()[0]:.1f}; ms first, and again:")
     for slug, (first, again) in sorted(found.items(), key=lambda row: -row[1][1]):
         print(f"{slug:24} {first:7.1f} {again:7.1f}")
-    assert {
-        slug: times for slug, times in found.items() if times[0] > slow * FIRST or times[1] > slow * AGAIN
-    } == {}
+    late = {slug for slug, times in found.items() if times[0] > slow * FIRST or times[1] > slow * AGAIN}
+    assert late == set()
 
 
 async def _visited(url: str) -> dict[str, tuple[float, float]]:
-    await all_loaded(url)
-    return {
-        entry.slug: await _one(url, "" if entry.slug == pages.HOME else entry.slug)
-        for entry in pages.discover()
-    }
+    return {e.slug: await _one(url, "" if e.slug == pages.HOME else e.slug) for e in pages.discover()}
 
 
 async def _one(url: str, page: str) -> tuple[float, float]:

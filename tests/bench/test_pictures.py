@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import zlib
 from dataclasses import replace
@@ -13,6 +14,8 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
+from tests.bench import measuring
+from tests.bench.measuring import judge, spread
 from viz.instruments.grid.grid import GRID, grid_packet
 from viz.instruments.head_view.head_view import HEAD_VIEW, head_view_packet
 from viz.instruments.heatmap.heatmap import HEATMAP, heatmap_packet
@@ -50,11 +53,7 @@ PAINTED = """([before, was]) => {
   const end = now.findIndex((time, i) => i && time - now[i - 1] > 25);
   return now.length ? [now[(end < 0 ? now.length : end) - 1] - before, now.at(-1) - before] : null;
 }"""
-TEXT = (
-    "Once upon a time there was an old man who lived with his wife in a small house near the sea. Every morning he went down to the "
-    "water with his net, and every evening he came home with a few fish and told her what he had seen. One day a great storm came "
-    "from the north, and the waves were so high that nobody dared to go out. The old man sat by the fire and waited."
-)
+TEXT = measuring.TEXT.removesuffix(" for the sea.") + "."
 
 
 def head(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -67,29 +66,15 @@ def head(rng: np.random.Generator, n: int) -> np.ndarray:
 @pytest.mark.parametrize(("n", "most"), [(64, 8), (128, 25), (512, 350)])
 def test_one_head_in_bytes(n, most):
     words, may = [f"word{i % 97}" for i in range(n)], np.tri(n, dtype=bool)
-    packet = heatmap_packet(
-        head(np.random.default_rng(0), n),
-        words,
-        words,
-        allowed=may,
-        title="L2.H5, previous word",
-        group="look",
-    )
-    size = len(packet.to_bytes()) + LOADER
-    print(f"\none head of {n} tokens: {size / KB:.1f} KB of {most}")
-    assert size <= most * KB
+    weights = head(np.random.default_rng(0), n)
+    packet = heatmap_packet(weights, words, words, allowed=may, title="L2.H5, previous word", group="look")
+    judge(f"one head of {n} tokens", (len(packet.to_bytes()) + LOADER) / KB, most, "KB")
 
 
 def test_all_heads_in_bytes():
     stack = np.random.default_rng(0).random((12, 12, 64, 64)).astype(np.float32)
-    size = (
-        len(
-            grid_packet(stack, kinds=[["previous word"] * 12] * 12, allowed=np.tri(64, dtype=bool)).to_bytes()
-        )
-        + LOADER
-    )
-    print(f"\ngrid of 144 heads: {size / KB:.1f} KB of 210")
-    assert size <= 210 * KB
+    packet = grid_packet(stack, kinds=[["previous word"] * 12] * 12, allowed=np.tri(64, dtype=bool))
+    judge("a grid of 144 heads", (len(packet.to_bytes()) + LOADER) / KB, 210, "KB")
 
 
 def test_a_visit_to_144_heads_of_64_tokens():
@@ -103,7 +88,7 @@ def test_a_visit_to_144_heads_of_64_tokens():
     def send(instrument, packet):
         nonlocal plain, wire
         instrument.equip(packet)
-        message = loader().encode() + packet.to_bytes(known=known)
+        message = loader().encode() + packet.to_bytes(cached=known)
         plain += len(message) + OTHER
         wire += len(deflate.compress(message) + deflate.flush(zlib.Z_SYNC_FLUSH)) + OTHER
         known.update(packet.all_parts())
@@ -111,39 +96,21 @@ def test_a_visit_to_144_heads_of_64_tokens():
     tiles = grid_packet(weights, kinds=[["previous word"] * 12] * 12, allowed=may, group="look")
     for place in np.ndindex(12, 12):
         among = HeadContext(stack, place, f"1763760000000.{place[0]}")
+        more = {"allowed": may, "group": "look", "python": CODE, "among": among}
         title = f"L{place[0]}.H{place[1]}, previous word: choose a cell"
         send(GRID, replace(tiles, header=tiles.header | {"selected": place, "echo": among.turn}))
-        send(
-            HEATMAP,
-            heatmap_packet(
-                weights[place], words, words, allowed=may, title=title, group="look", python=CODE, among=among
-            ),
-        )
-        send(
-            HEAD_VIEW,
-            head_view_packet(
-                weights[place][None],
-                words,
-                words,
-                heads=[place[1]],
-                allowed=may,
-                group="look",
-                python=CODE,
-                among=among,
-            ),
-        )
-    print(
-        f"\n144 heads of 64 tokens, grid, heatmap and lines: {wire / 1e6:.2f} MB on the wire ({plain / 1e6:.2f} unpacked); a fortieth of BertViz's page is {BERTVIZ / 40 / 1e6:.2f} MB"
-    )
-    assert wire <= BERTVIZ / 40
+        send(HEATMAP, heatmap_packet(weights[place], words, words, title=title, **more))
+        send(HEAD_VIEW, head_view_packet(weights[place][None], words, words, heads=[place[1]], **more))
+    what, beside = "144 heads of 64 tokens, grid, heatmap and lines", f"{plain / 1e6:.2f} MB unpacked"
+    judge(what, wire / 1e6, BERTVIZ / 40 / 1e6, "MB on the wire", beside)
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("n", "half", "most"), [(100, 60, 120), (512, 150, None)])
-def test_another_head_is_painted(chromium, app_url, n, half, most):
+@pytest.mark.parametrize(("n", "half", "most"), [(100, 60, 120), (512, 150, math.inf)])
+def test_another_head_is_painted(page, app_url, n, half, most):
     """From the key on the grid to the last stroke in the heatmap, in the whole application, in the full view."""
     text = TEXT if n == 100 else " ".join([TEXT] * 5)
-    page = chromium.new_page(viewport={"width": 1440, "height": 1200})
+    page.set_viewport_size({"width": 1440, "height": 1200})
     page.goto(f"{app_url}/?model=gpt-mini&view=full&look.by=token&text={quote(text[:1990])}")
     page.wait_for_selector(".matrix canvas", timeout=90_000)
     page.wait_for_timeout(4_000)
@@ -164,10 +131,6 @@ def test_another_head_is_painted(chromium, app_url, n, half, most):
         assert drawn, "the other head was not painted within 1.2 s"
         first.append(drawn[0])
         last.append(drawn[1])
-    page.close()
-    median, worst = statistics.median(first[4:]), max(first[4:])
-    print(
-        f"\nanother head of a text of {len(text[:1990])} letters: painted after {median:.0f} ms in the median of {half}, at most {worst:.0f} ms; "
-        f"with what Python adds after {statistics.median(last[4:]):.0f} ms"
-    )
-    assert median <= half and (most is None or worst <= most)
+    beside = f"{spread(first[4:])}; with what Python adds {spread(last[4:])}"
+    judge(f"another head of {len(text[:1990])} letters", statistics.median(first[4:]), half, "ms", beside)
+    judge("the slowest of them", max(first[4:]), most)

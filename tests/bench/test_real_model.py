@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from core.checkpoints.safety.load_plan import build
 from core.models import Batch
 from core.tools import export
 from core.trace import Recorder
+from tests.bench.measuring import judge, least
 
 transformers = pytest.importorskip("transformers")
 pytestmark = [
@@ -42,18 +42,6 @@ def folder(request, tmp_path_factory) -> Path:
     narrow = {name: value.to(DTYPES[request.param]) for name, value in state.items()}
     save_file(narrow, out / "model.safetensors", metadata={"format": "pt"})
     return out
-
-
-def least(*calls, rounds: int, before=lambda: None):
-    """The shortest time of each call in seconds, the calls taking turns in alternating order."""
-    times = [[] for _ in calls]
-    for round_ in range(rounds):
-        for at in range(len(calls)) if round_ % 2 else reversed(range(len(calls))):
-            before()
-            begun = time.perf_counter()
-            calls[at]()
-            times[at].append(time.perf_counter() - begun)
-    return [min(each) for each in times]
 
 
 def resident(kind: str) -> int:
@@ -88,16 +76,17 @@ def test_opening_against_reading_the_file(folder):
 
     own, whole = kept()
     for said, before in (("warm", lambda: None), ("cold", cool)):
-        read, opened, all_of_it = least(
-            read_once, weights, lambda: open_model(folder), rounds=7, before=before
+        calls = read_once, weights, lambda: open_model(folder)
+        read, opened, all_of_it = least(*calls, rounds=7, before=before)
+        beside = f"file {1e3 * read:.0f} ms, weights alone {opened / read:.2f}"
+        judge(
+            f"{folder.name}, {said}: opened with tokenizer and trial",
+            all_of_it / read,
+            OPENED,
+            "of reading",
+            beside,
         )
-        print(
-            f"\n{folder.name}, {said}: file {1e3 * read:.0f} ms, weights {1e3 * opened:.0f} ms = {opened / read:.2f}"
-            f", with tokenizer, its child and a trial {1e3 * all_of_it:.0f} ms = {all_of_it / read:.2f} (budget {OPENED})"
-        )
-        assert all_of_it <= OPENED * read
-    print(f"{whole / 2**20:.0f} MB of weights, {own / 2**20:.0f} MB of them in memory of the process's own")
-    assert own < 0.1 * whole
+    judge(f"of {whole / 2**20:.0f} MB of weights in memory of its own", own / 2**20, whole / 10 / 2**20, "MB")
 
 
 def test_watching_every_value_against_transformers(folder):
@@ -121,8 +110,12 @@ def test_watching_every_value_against_transformers(folder):
         gap = (ours()[0] - watched().logits).abs().max() / watched().logits.abs().max()
         ours()
         a, b = least(ours, watched, rounds=25)
-    print(
-        f"\n{folder.name}: every value of {N} tokens / transformers eager in float32: {1e3 * a:.0f} / {1e3 * b:.0f} ms"
-        f" = {a / b:.2f} (budget {WATCHED}); logits differ by {gap:.1e} of the largest"
+    judge("logits differ", float(gap), 1e-4, "of the largest")
+    beside = f"{1e3 * a:.0f} / {1e3 * b:.0f} ms"
+    judge(
+        f"{folder.name}: every value of {N} tokens",
+        a / b,
+        WATCHED,
+        "of transformers eager in float32",
+        beside,
     )
-    assert gap <= 1e-4 and a / b <= WATCHED

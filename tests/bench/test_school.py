@@ -8,8 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import subprocess
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +17,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.app_server import ROOT, free_port, started_app
+from tests.app_server import ROOT, free_port, started, started_app
 from tests.bench.machine import Reading, read
 from tests.bench.visitors import Figures, Lesson, fetched, percentile, rehearse
 
@@ -45,21 +43,10 @@ def balanced(folder: Path, *copies: str) -> Iterator[str]:
         assert text.count(shipped) == 1, f"{shipped} does not stand once in examples/nginx.conf"
         text = text.replace(shipped, ours)
     (folder / "nginx.conf").write_text(text, "utf-8")
-    nginx = subprocess.Popen(
-        [str(NGINX), "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
-    )
-    try:
-        for _ in range(100):
-            assert nginx.poll() is None, "nginx ended: see what it said above"
-            try:
-                urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        nginx.terminate()
-        nginx.wait(20)
+    command = [str(NGINX), "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
+    url = f"http://127.0.0.1:{port}"
+    with started(command, f"{url}/_stcore/health", folder / "nginx.txt"):
+        yield url
 
 
 def test_two_copies_behind_one_address(tmp_path):
@@ -68,9 +55,8 @@ def test_two_copies_behind_one_address(tmp_path):
     with started_app(tmp_path / "one") as one, started_app(tmp_path / "two") as two:
         for server in (one, two):
             asyncio.run(rehearse(server.url))
-        with balanced(
-            tmp_path / "nginx", *(server.url.removeprefix("http://") for server in (one, two))
-        ) as url:
+        places = (server.url.removeprefix("http://") for server in (one, two))
+        with balanced(tmp_path / "nginx", *places) as url:
             pids = (one.process.pid, two.process.pid)
             before = [read(pid) for pid in pids]
             figures = asyncio.run(Lesson(url, VISITORS, SECONDS, by_page=True).held())
@@ -82,8 +68,11 @@ def test_two_copies_behind_one_address(tmp_path):
     homes = _homes((tmp_path / "nginx" / "access.log").read_text("utf-8"))
     shares = Counter(copy for copies in homes.values() for copy in copies)
     print(
-        f"\n{VISITORS} visitors at two copies behind nginx, a lesson of {SECONDS:.0f} s\n{figures.table()}\nvisitors of each copy: {dict(shares)}\n{_advice(figures, before, after)}"
+        f"\n{VISITORS} visitors at two copies behind nginx, a lesson of {SECONDS:.0f} s",
+        figures.table(),
+        sep="\n",
     )
+    print(f"visitors of each copy: {dict(shares)}", _advice(figures, before, after), sep="\n")
     assert not figures.wrong and not figures.lost
     assert len(homes) >= VISITORS and all(len(copies) == 1 for copies in homes.values())
     assert all(0.35 <= share / len(homes) <= 0.65 for share in shares.values()) and len(shares) == 2
@@ -112,14 +101,15 @@ def _status(url: str, headers: dict[str, str] | None = None) -> int:
 
 def _advice(figures: Figures, before: list[Reading], after: list[Reading]) -> str:
     """The rows of examples/school.md."""
-    cpu = (
-        sum(now.cpu - then.cpu for then, now in zip(before, after, strict=True)) / figures.seconds / VISITORS
+    taken = sum(now.cpu - then.cpu for then, now in zip(before, after, strict=True))
+    cpu, half, most = (
+        taken / figures.seconds / VISITORS,
+        *(percentile(figures.actions, one) for one in (0.5, 0.95)),
     )
-    return "\n".join(
-        (
-            f"| memory a copy | {max(now.rss for now in after) / 1000:.1f} GB |",
-            f"| processor a visitor | {cpu:.1%} of a core |",
-            f"| visitors a core carries, a third of it left free | {(1 - FREE) / cpu:.0f} |",
-            f"| a visitor waits | {percentile(figures.actions, 0.5):.0f} ms, nineteen times of twenty at most {percentile(figures.actions, 0.95):.0f} ms |",
-        )
-    )
+    rows = {
+        "memory a copy": f"{max(now.rss for now in after) / 1000:.1f} GB",
+        "processor a visitor": f"{cpu:.1%} of a core",
+        "visitors a core carries, a third of it left free": f"{(1 - FREE) / cpu:.0f}",
+        "a visitor waits": f"{half:.0f} ms, nineteen times of twenty at most {most:.0f} ms",
+    }
+    return "\n".join(f"| {name} | {value} |" for name, value in rows.items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import torch
 import core
 from core.models import Batch
 from core.trace import OFF, Recorder
+from tests.bench.measuring import judge, seconds
 
 pytestmark = pytest.mark.bench
 transformers = pytest.importorskip("transformers")
@@ -52,11 +52,9 @@ def alternate(*calls, rounds: int):
             for _ in range(3):
                 call()
         for _ in range(rounds):
-            for seconds, call in zip(times, calls, strict=True):
-                begun = time.perf_counter()
-                call()
-                seconds.append(time.perf_counter() - begun)
-    return [1000 * statistics.median(seconds) for seconds in times]
+            for taken, call in zip(times, calls, strict=True):
+                taken.append(seconds(call))
+    return [1000 * statistics.median(taken) for taken in times]
 
 
 def batch_of(n: int, n_vocab: int) -> Batch:
@@ -86,10 +84,14 @@ def test_keeping_every_pattern_costs_next_to_nothing(mini, n):
         tap.close()
 
     off, on = alternate(lambda: ours(batch, tap=OFF), traced, rounds=200)
-    print(
-        f"\npatterns kept / untraced, gpt-mini size, {n} tokens: {on:.2f} / {off:.2f} ms = {on / off:.3f} (budget 1.05 or + 0.3 ms)"
+    beside = f"{on:.2f} / {off:.2f} ms"
+    judge(
+        f"patterns kept, {n} tokens",
+        min(on - 1.05 * off, on - off - 0.3),
+        0,
+        "ms above 1.05 or + 0.3 ms",
+        beside,
     )
-    assert on <= 1.05 * off or on - off <= 0.3
 
 
 @pytest.mark.parametrize(("n", "budget"), [(24, 0.85), (64, 0.92)])
@@ -97,10 +99,8 @@ def test_watched_forward_against_transformers_at_mini_size(mini, n, budget):
     theirs, ours = mini
     batch = batch_of(n, 4096)
     a, b = alternate(lambda: watched(ours, batch), lambda: theirs_watched(theirs, batch), rounds=150)
-    print(
-        f"\npatterns + residuals + logits / transformers eager, gpt-mini size, {n} tokens: {a:.2f} / {b:.2f} ms = {a / b:.3f} (budget {budget})"
-    )
-    assert a / b <= budget
+    beside = f"{a:.2f} / {b:.2f} ms"
+    judge(f"all recorded, gpt-mini size, {n} tokens", a / b, budget, "of transformers eager", beside)
 
 
 def test_watched_forward_against_transformers_at_gpt2_small_size(small):
@@ -112,7 +112,6 @@ def test_watched_forward_against_transformers_at_gpt2_small_size(small):
         lambda: theirs_watched(theirs, batch),
         rounds=25,
     )
-    print(
-        f"\nthe same, gpt2-small size, 24 tokens: {a:.1f} / {b:.1f} ms = {a / b:.3f} (budget 1.05); without logits {without / b:.3f} (budget 0.75)"
-    )
-    assert a / b <= 1.05 and without / b <= 0.75
+    beside = f"{a:.1f} / {b:.1f} ms"
+    judge("all recorded, gpt2-small size, 24 tokens", a / b, 1.05, "of transformers eager", beside)
+    judge("the same without logits", without / b, 0.75, "of transformers eager")

@@ -14,7 +14,8 @@ import time
 import pytest
 
 from tests.app_server import ROOT, started_app
-from tests.bench.wire import Visit
+from tests.bench.measuring import judge
+from tests.bench.wire import answers
 
 pytestmark = pytest.mark.bench
 TURNS = 5
@@ -28,21 +29,14 @@ def test_the_first_picture(tmp_path):
         subprocess.run([sys.executable, "-c", "import torch, streamlit, altair"], cwd=ROOT, check=True)
         between = time.perf_counter()
         with started_app(tmp_path) as server:
-            wrong = asyncio.run(_picture(server.url))
+            (answer,) = asyncio.run(answers(server.url, ("", {})))
             drawn = time.perf_counter()
-        assert not wrong
+        assert not answer.wrong
         if turn:
             imports.append(between - begun)
             pictures.append(drawn - between)
-    base, took = statistics.median(imports), statistics.median(pictures)
-    print(
-        f"\nimporting torch, streamlit and altair {base:.2f} s; the first picture after {took:.2f} s (at most {1.6 * base + 1:.2f})"
+    base = statistics.median(imports)
+    most = 1.6 * base + 1
+    judge(
+        "the first picture", statistics.median(pictures), most, "s", f"importing its libraries {base:.2f} s"
     )
-    assert took <= 1.6 * base + 1
-
-
-async def _picture(url: str) -> list[str]:
-    visit = await Visit.opened(url)
-    answer = await visit.ask("", {})
-    await visit.close()
-    return answer.wrong

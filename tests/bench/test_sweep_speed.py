@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 import core
-from core.analysis.attribution.ablation_sweep import (
-    ModelInput,
-    ablation_effects,
-    all_heads,
-    gradient_estimates,
-    head_ablation,
-)
+from core.analysis.attribution import ablation_sweep as sweep
 from core.analysis.attribution.target_token import OutputTarget
+from tests.bench.measuring import judge, seconds
 
 pytestmark = pytest.mark.bench
 
@@ -24,21 +17,17 @@ TEXT = "The animal didn't cross the street because it was too tired, and the man
 
 def test_a_sweep_over_all_heads_takes_at_most_four_seconds():
     model = core.open_model("gpt-mini")
-    spans = model.tokenizer.encode(TEXT).spans
-    item = ModelInput(TEXT[: spans[23][1]])
+    item = sweep.ModelInput(TEXT[: model.tokenizer.encode(TEXT).spans[23][1]])
     assert len(item.run(model).tokens) == 24
     asked = OutputTarget(22, 7)
-    begun = time.perf_counter()
-    for layer, head in all_heads(model, "causal"):
-        asked.value(item.run(model, keep=(), edits=(head_ablation(model, "causal", layer, head),)).scores)
-    alone = time.perf_counter() - begun
-    begun = time.perf_counter()
-    ablation_effects(model, item, asked, "causal")
-    swept = time.perf_counter() - begun
-    begun = time.perf_counter()
-    gradient_estimates(model, item, asked.goal, "causal")
-    guessed = time.perf_counter() - begun
-    print(
-        f"\n48 heads, 24 tokens: {swept:.2f} s (budget {BUDGET}), each alone {alone:.2f} s; by gradient {guessed:.3f} s"
-    )
-    assert swept <= BUDGET and swept <= SHARE * alone
+
+    def one_by_one() -> None:
+        for place in sweep.all_heads(model, "causal"):
+            edits = (sweep.head_ablation(model, "causal", *place),)
+            asked.value(item.run(model, keep=(), edits=edits).scores)
+
+    alone = seconds(one_by_one)
+    swept = seconds(lambda: sweep.ablation_effects(model, item, asked, "causal"))
+    guessed = seconds(lambda: sweep.gradient_estimates(model, item, asked.goal, "causal"))
+    judge("48 heads, 24 tokens", swept, BUDGET, "s", f"by gradient {guessed:.3f} s")
+    judge("beside each alone", swept / alone, SHARE, "")

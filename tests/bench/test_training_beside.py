@@ -12,33 +12,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-import torch
-from streamlit.testing.v1 import AppTest
-from test_cell_budget import TEXT
 
 from core.jobs.trainer import Trainer
+from tests.bench.measuring import HEADS, TEXT, judge, reruns, spread
 
 pytestmark = pytest.mark.bench
 MOST = 1.3
-TURNS, WARM = 30, 6
+TURNS = 30
 TUNING = "pairs-full"
 """The heaviest that a visitor can start: every layer learns."""
-
-
-def switches(turns: int, choose: dict[str, list[str]]) -> list[float]:
-    """Milliseconds of reruns of Look's full view, each with the next value of what is chosen."""
-    test = AppTest.from_string("from viz.workspace.look import page\npage.page()", default_timeout=120)
-    for field, value in {"model": "gpt-mini", "view": "full", "text": TEXT}.items():
-        test.query_params[field] = value
-    found = []
-    for turn in range(turns + WARM):
-        for field, values in choose.items():
-            test.query_params[field] = values[turn % len(values)]
-        start = time.perf_counter()
-        test.run()
-        found.append(1e3 * (time.perf_counter() - start))
-        assert not test.exception
-    return found[WARM:]
+FIELDS = {"model": "gpt-mini", "view": "full", "text": TEXT}
 
 
 @contextmanager
@@ -60,38 +43,29 @@ def learning() -> Iterator[Trainer]:
 
 
 def test_a_training_does_not_slow_the_others():
-    torch.set_num_threads(1)
     kinds = {
-        "another head": {
-            "layer": [str(turn // 8) for turn in range(40)],
-            "head": [str(turn % 8) for turn in range(40)],
-        },
+        "another head": HEADS,
         "another sentence": {"text": [f"{TEXT} {number}" for number in range(400)]},
     }
-    before = {name: switches(TURNS, choose) for name, choose in kinds.items()}
+
+    def switches(name: str, first: float = 0, step: int = 1) -> list[float]:
+        """Milliseconds, from another place in the row of what is chosen."""
+        turned = {}
+        for field, values in kinds[name].items():
+            at = int(first * len(values))
+            turned[field] = (values[at:] + values[:at])[::step]
+        return reruns("look", FIELDS, turned, TURNS)
+
+    alone = {name: switches(name) for name in kinds}
     beside = {}
     with learning() as trainer:
-        for name, choose in kinds.items():
-            beside[name] = switches(
-                TURNS,
-                {
-                    field: values[len(values) // 2 :] + values[: len(values) // 2]
-                    for field, values in choose.items()
-                },
-            )
+        for name in kinds:
+            beside[name] = switches(name, 0.5)
             now = trainer.progress("another")
             assert now is not None and now.state == "running", "the training ended while it was measured"
     time.sleep(1)
-    after = {
-        name: switches(TURNS, {field: values[::-1] for field, values in choose.items()})
-        for name, choose in kinds.items()
-    }
-    ratios = {}
     for name in kinds:
-        alone = statistics.median(before[name] + after[name])
-        with_it = statistics.median(beside[name])
-        ratios[name] = with_it / alone
-        print(
-            f"\n{name}: {alone:.1f} ms alone, {with_it:.1f} ms beside a training (x {ratios[name]:.2f}, at most {MOST}); nine in ten within {sorted(before[name] + after[name])[int(1.8 * TURNS)]:.1f} and {sorted(beside[name])[int(0.9 * TURNS)]:.1f}"
-        )
-    assert max(ratios.values()) <= MOST, ratios
+        alone[name] += switches(name, 0, -1)
+        ratio = statistics.median(beside[name]) / statistics.median(alone[name])
+        figures = f"ms alone {spread(alone[name])}; beside {spread(beside[name])}"
+        judge(f"{name} beside a training", ratio, MOST, "times as long", figures)

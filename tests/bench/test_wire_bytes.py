@@ -12,9 +12,9 @@ from statistics import median
 
 import pytest
 
-from tests.app_server import started_app
-from tests.bench.visitors import KNOWN, all_loaded
-from tests.bench.wire import Visit
+from tests.bench.measuring import judge, spread
+from tests.bench.visitors import KNOWN
+from tests.bench.wire import Visit, answers
 
 pytestmark = pytest.mark.bench
 
@@ -32,44 +32,26 @@ def link_to_look(rng: random.Random, words: int = 56) -> dict[str, str]:
     return {"model": "gpt-mini", "text": " ".join(rng.choices(KNOWN.split(), k=words))}
 
 
-def test_all_heads_and_another_in_bytes(tmp_path):
-    with started_app(tmp_path) as server:
-        asyncio.run(all_loaded(server.url))
-        sizes = asyncio.run(_sizes(server.url))
-    for (view, words), (first, another) in sizes.items():
-        print(
-            f"\n{words:3} words, {view or 'one head':8}: {first / KB:6.1f} kB with the page, another head {another / KB:.1f} kB of {ANOTHER / KB:.0f}"
-        )
-    first = sizes["heads", 56][0]
-    print(
-        f"\n48 heads of 56 words: {first / KB:.0f} kB of {ALL_HEADS / KB:.0f}, a {BERTVIZ / first:.0f}th of BertViz's page"
-    )
-    assert first <= ALL_HEADS
-    assert max(another for _, another in sizes.values()) <= ANOTHER
-
-
-async def _sizes(url: str) -> dict[tuple[str, int], tuple[int, int]]:
-    """Count bytes of the first answer, and the most of three more heads, by view and words."""
-    rng, found = random.Random(0), {}
+def test_all_heads_and_another_in_bytes(loaded_app):
+    rng, all_heads = random.Random(0), 0
     for words in (6, 24, 56):
         for view in ("", "heads", "full"):
-            visit, link = await Visit.opened(url), link_to_look(rng, words) | ({"view": view} if view else {})
-            first = await visit.ask("", link | {"layer": "2", "head": "0"})
-            others = [await visit.ask("", link | {"layer": "2", "head": str(head)}) for head in (1, 2, 3)]
+            link = link_to_look(rng, words) | ({"view": view} if view else {}) | {"layer": "2"}
+            links = (("", link | {"head": str(head)}) for head in range(4))
+            first, *others = asyncio.run(answers(loaded_app.url, *links))
             assert not any(one.wrong for one in (first, *others))
-            found[view, words] = first.size, max(one.size for one in others)
-            await visit.close()
-    return found
+            beside = f"{first.size / KB:.1f} kB with the page"
+            most = max(one.size for one in others)
+            judge(f"{words} words, {view or 'one head'}: another head", most / KB, ANOTHER / KB, "kB", beside)
+            all_heads = first.size if view == "heads" else all_heads
+    beside = f"a {BERTVIZ / all_heads:.0f}th of BertViz's page"
+    judge("48 heads of 56 words", all_heads / KB, ALL_HEADS / KB, "kB", beside)
 
 
-def test_the_first_other_head_of_a_new_sentence(tmp_path):
-    with started_app(tmp_path) as server:
-        asyncio.run(all_loaded(server.url))
-        first, following = asyncio.run(_waits(server.url))
-    print(
-        f"\nthe first other head of a new sentence: {median(first):.0f} ms of {FIRST:.0f}, at most {max(first):.0f}; the next {median(following):.0f}"
-    )
-    assert median(first) <= FIRST
+def test_the_first_other_head_of_a_new_sentence(loaded_app):
+    first, following = asyncio.run(_waits(loaded_app.url))
+    beside = f"{spread(first)}; the next {spread(following)}"
+    judge("the first other head of a new sentence", median(first), FIRST, "ms", beside)
 
 
 async def _waits(url: str) -> tuple[list[float], list[float]]:

@@ -153,3 +153,11 @@ def shown(element: Element) -> bytes:
         header = json.loads(data[at + 4 : at + 4 + int.from_bytes(data[at : at + 4], "little")])
         return f"{part.id} {header | {'parts': None}}".encode()
     return kind.encode() + part.SerializeToString(deterministic=True)
+
+
+async def answers(url: str, *links: tuple[str, Mapping[str, str]]) -> list[Answer]:
+    """What one visitor is answered who follows these links."""
+    visit = await Visit.opened(url)
+    found = [await visit.ask(*link) for link in links]
+    await visit.close()
+    return found
