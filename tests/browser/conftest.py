@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from app_server import COLD, served_app
@@ -16,10 +15,7 @@ from every_page import Met, met
 from framing import other_site
 from settling import PATIENCE, still
 from small_app import EVERY, Visit, Visitor, served
-from windows import reused
-
-OWN = (None, "127.0.0.1")
-
+from windows import hear, reused
 
 RUNNING = ExitStack()
 """What ends Chromium, and Playwright, whose loop would be in the way of asyncio.run elsewhere."""
@@ -43,24 +39,32 @@ def chromium() -> Any:
 
 
 @pytest.fixture
-def reader(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Opens a page; no page may complain, or ask for anything outside its folder."""
+def new_page(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Opens pages, each in a window of its own; none may complain, or ask for what does not begin with one of `own` (`hear`)."""
     contexts, wrong = [], []
 
-    def open_page(url: str, **more: Any) -> Any:
+    def open_page(own: tuple[str, ...] = (), **more: Any) -> Any:
+        heard = {name: more.pop(name) for name in ("levels", "but") if name in more}
         contexts.append(chromium.new_context(**more))
-        page = contexts[-1].new_page()
-        page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        own = (url.rpartition("/")[0] + "/", "blob:", "data:")
-        page.on("request", lambda r: None if r.url.startswith(own) else wrong.append(r.url))
-        page.goto(url)
-        return page
+        return hear(contexts[-1].new_page(), wrong, own, **heard)
 
     yield open_page
     assert wrong == []
     for context in contexts:
-        context.close()
+        context.close()  # after it: what is still being loaded breaks off, which is no fault of the page
+
+
+@pytest.fixture
+def reader(new_page: Callable[..., Any]) -> Callable[..., Any]:
+    """Opens a page; no page may warn, or ask for anything outside its folder."""
+
+    def open_page(url: str, **more: Any) -> Any:
+        own = (url.rpartition("/")[0] + "/", "blob:", "data:")
+        page = new_page(own, levels=("error", "warning"), **more)
+        page.goto(url)
+        return page
+
+    return open_page
 
 
 @pytest.hookimpl(wrapper=True)
@@ -120,44 +124,22 @@ def visit(request: pytest.FixtureRequest, address: str, chromium: Any) -> Iterat
 
 
 @pytest.fixture
-def alone(chromium: Any) -> Iterator[Any]:
-    """Opens a saved page without a network; no page may complain or ask for anything."""
-    contexts, wrong = [], []
+def alone(new_page: Callable[..., Any]) -> Callable[..., Any]:
+    """Opens a saved page without a network."""
 
     def open_file(path: Path, **more: Any) -> Any:
-        contexts.append(chromium.new_context(offline=True, **more))
-        page = contexts[-1].new_page()
-        page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on(
-            "request",
-            lambda r: None if r.url.startswith(("file:", "blob:", "data:")) else wrong.append(r.url),
-        )
+        page = new_page(("file:", "blob:", "data:"), offline=True, **more)
         page.goto(path.as_uri())
         page.wait_for_selector(".atlas[data-mode]", state="attached")
         still(page)
         return page
 
-    yield open_file
-    assert wrong == []
-    for context in contexts:
-        context.close()
+    return open_file
 
 
 @pytest.fixture
-def visitor(request: pytest.FixtureRequest, chromium: Any, app_url: str) -> Iterator[Any]:
+def visitor(request: pytest.FixtureRequest, new_page: Callable[..., Any]) -> Any:
     """A fresh visitor of the whole app; outside requests and errors of the page or the console fail the test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": getattr(request.module, "TALL", 1000)})
-    page = context.new_page()
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on(
-        "console",
-        lambda m: (
-            wrong.append(m.text) if m.type == "error" and "Failed to load resource" not in m.text else None
-        ),
-    )
-    page.on("request", lambda r: wrong.append(r.url) if urlsplit(r.url).hostname not in OWN else None)
-    yield page
-    assert wrong == []
-    context.close()  # after it: what is still being loaded breaks off, which is no fault of the page
+    window = {"width": 1280, "height": getattr(request.module, "TALL", 1000)}
+    own = ("http://127.0.0.1", "ws://127.0.0.1", "blob:", "data:", "about:", "file:")
+    return new_page(own, but="Failed to load resource", viewport=window)

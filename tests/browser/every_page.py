@@ -229,3 +229,11 @@ def met(browser: Any, url: str, folder: Path) -> list[Met]:
         schemes.reverse()
         seen.append(Met(slug, wrong, charts))
     return seen
+
+
+def open_room(page: Any, url: str) -> str:
+    """Open a lecture room and return its code."""
+    page.goto(f"{url}/lecture_room")
+    settle(page)
+    page.get_by_role("button", name="Open a room").click()
+    return page.locator(".room-bar[data-live] b").inner_text().replace(" ", "")

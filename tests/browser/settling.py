@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -76,3 +77,32 @@ def until(page: Any, holds: Callable[[], bool]) -> None:
 def asked(page: Any) -> int:
     """How many runs the page has asked for since it was loaded."""
     return page.evaluate("wire.asked")
+
+
+def opened(page: Any, address: str, place: str = "h1") -> None:
+    """Go to an address and wait until this place of it is drawn and the page is at rest."""
+    page.goto(address)
+    page.wait_for_selector(place)
+    settle(page)
+
+
+def in_link(page: Any, name: str) -> str:
+    """What the page's address says under a name."""
+    return parse_qs(urlsplit(page.url).query).get(name, [""])[0]
+
+
+def press(page: Any, *keys: str, at: str = "") -> None:
+    """Press keys one after the other, after the first element of this selector has the focus."""
+    if at:
+        page.locator(at).first.focus()
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def drag(page: Any, start: tuple[float, float], *stops: tuple[float, float], steps: int = 4) -> None:
+    """Press the mouse at a place and let go at the last of the stops."""
+    page.mouse.move(*start)
+    page.mouse.down()
+    for stop in stops:
+        page.mouse.move(*stop, steps=steps)
+    page.mouse.up()

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
+import csv
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+from app_server import ROOT, started_app
 from settling import settle
+from windows import hear
 
-ROOT = Path(__file__).parents[2]
+SVG = "{http://www.w3.org/2000/svg}"
 OPTIONS = {
     "server.address": "127.0.0.1",
-    "server.headless": "true",
     "server.fileWatcherType": "none",
     "browser.gatherUsageStats": "false",
     "client.toolbarMode": "minimal",
@@ -40,34 +38,9 @@ exec(compile(path.read_text("utf-8"), str(path), "exec"), {"__name__": path.stem
 def served(app: str, folder: Path) -> Iterator[str]:
     """The address at which `app`, the text of a Streamlit script, is served. `?show=` chooses what it shows."""
     (folder / "app.py").write_text(app, "utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        "app.py",
-        f"--server.port={port}",
-        *(f"--{k}={v}" for k, v in OPTIONS.items()),
-    ]
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=log, stderr=log
-        )
-        address = f"http://127.0.0.1:{port}"
-        for _ in range(300):
-            try:
-                urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.2)
-        try:
-            yield address
-        finally:
-            process.terminate()
-            process.wait(timeout=20)
+    flags = [f"--{name}={value}" for name, value in OPTIONS.items()]
+    with started_app(folder, *flags, cwd=folder, PYTHONPATH=str(ROOT)) as server:
+        yield server.url
 
 
 def saved(page: Any, kind: str, folder: Path, menu: str = ".atlas") -> Path:
@@ -80,6 +53,46 @@ def saved(page: Any, kind: str, folder: Path, menu: str = ".atlas") -> Path:
     return path
 
 
+def saved_rows(page: Any, folder: Path) -> list[list[str]]:
+    """The table that the first menu saves, as a program reads it."""
+    with saved(page, "csv", folder).open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.reader(file))
+
+
+def saved_arrays(page: Any, folder: Path) -> dict[str, np.ndarray]:
+    with np.load(saved(page, "npz", folder)) as arrays:
+        return dict(arrays)
+
+
+def saved_texts(page: Any, folder: Path) -> list[str]:
+    """The lines of text in the drawing that the first menu saves."""
+    return drawn_texts(saved(page, "svg", folder))
+
+
+def drawn_texts(path: Path) -> list[str]:
+    return ["".join(text.itertext()).strip() for text in ET.parse(path).getroot().iter(f"{SVG}text")]
+
+
+def cell_at(atlas: Any, row: float, column: float) -> tuple[float, float]:
+    """The middle of a cell of a matrix on the screen; -1 is the label beside or above it."""
+    left, top, unit = (float(part) for part in atlas.get_attribute("data-place").split(","))
+    box = atlas.locator(".pane").first.bounding_box()
+    x = left - 16 if column < 0 else left + (column + 0.5) * unit
+    y = top - 11 if row < 0 else top + (row + 0.5) * unit
+    return box["x"] + x, box["y"] + y
+
+
+def token_at(page: Any, side: str, index: int, n: int = 0) -> tuple[float, float]:
+    """Where a head view has drawn a token of a side, on the screen."""
+    view = page.locator(".atlas.lines").nth(n)
+    across, along = view.get_attribute("data-places").split("|")[side == "key"].split(":")
+    at, columns = float(along.split()[index]), view.get_attribute("data-layout") == "columns"
+    box = view.locator(".pane").bounding_box()
+    left, top = view.locator(".scroller").evaluate("(s) => [s.scrollLeft, s.scrollTop]")
+    x, y = (float(across), at - top) if columns else (at - left, float(across))
+    return box["x"] + x, box["y"] + y
+
+
 @dataclass
 class Visit:
     """One open page and everything that it said or asked for."""
@@ -89,11 +102,18 @@ class Visit:
     """Pixels of a window, if a test asks for no others."""
 
     sent: list[Any] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    outside: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
 
     def attribute(self, name: str, n: int = 0) -> str | None:
         return self.page.locator(".atlas").nth(n).get_attribute(f"data-{name}")
+
+    def data(self, names: str, n: int = 0) -> list[str | None]:
+        """What an instrument says of itself under these names, with spaces between them."""
+        return [self.attribute(name, n) for name in names.split()]
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
 
     def text(self, place: str) -> str:
         return self.page.locator(place).first.inner_text()
@@ -117,7 +137,7 @@ def ours(address: str) -> tuple[str, ...]:
 
 
 class Visitor:
-    """Opens pages of one server, each in the place of the one before or `beside` it; of each it asserts that it complained of nothing and asked nobody else."""
+    """Opens pages of one server, each in the place of the one before; of each it asserts that it complained of nothing and asked nobody else."""
 
     def __init__(self, browser: Any, address: str, make: type[Visit] = Visit) -> None:
         self.browser, self.address, self.make, self.open = browser, address, make, []
@@ -128,22 +148,17 @@ class Visitor:
         width: int = 1280,
         height: int | None = None,
         scheme: str = "light",
-        beside: bool = False,
         **more: Any,
     ) -> Any:
-        if not beside:
-            self.leave()
+        self.leave()
         context = self.browser.new_context(
             viewport={"width": width, "height": height or self.make.tall}, color_scheme=scheme, **more
         )
         seen = self.make(context.new_page())
-        own = ours(self.address)
         seen.page.on(
             "websocket", lambda socket: socket.on("framesent", lambda frame: seen.sent.append(frame))
         )
-        seen.page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
-        seen.page.on("pageerror", lambda error: seen.errors.append(str(error)))
-        seen.page.on("request", lambda r: None if r.url.startswith(own) else seen.outside.append(r.url))
+        hear(seen.page, seen.wrong, ours(self.address))
         seen.page.goto(f"{self.address}&show={show}")
         seen.page.wait_for_selector(".atlas[data-mode]", state="attached")
         settle(seen.page)
@@ -153,5 +168,5 @@ class Visitor:
     def leave(self) -> None:
         while self.open:
             context, seen = self.open.pop()
-            assert (seen.errors, seen.outside) == ([], [])
+            assert seen.wrong == []
             context.close()

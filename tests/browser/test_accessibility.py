@@ -105,8 +105,8 @@ def test_one_key_in_the_heatmap_is_told_once_and_in_parts(visitor: Any, app_url:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_circles_of_ready_made_sentences_are_seen(chromium: Any, app_url: str, scheme: str) -> None:
-    page = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme).new_page()
+def test_the_circles_of_ready_made_sentences_are_seen(new_page: Any, app_url: str, scheme: str) -> None:
+    page = new_page(levels=(), viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     page.goto(app_url + "/")
     page.get_by_role("button", name="Try a sentence").click()
     circle = page.locator('[data-testid="stRadioOption"] > div > :first-child').first
@@ -117,5 +117,4 @@ def test_the_circles_of_ready_made_sentences_are_seen(chromium: Any, app_url: st
       const ground = getComputedStyle(document.querySelector(".stApp")).backgroundColor;
       return [style.outlineStyle, on(ground, style.outlineColor), on(ground)];
     }""")
-    page.context.close()
     assert drawn[0] == "solid" and theme.contrast(drawn[1], drawn[2]) >= 3, drawn

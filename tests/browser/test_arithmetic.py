@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from sampling import sampled
+from settling import press
 from shown_values import states
-from small_app import Visit
+from small_app import Visit, saved
 
 from core.analysis.arithmetic import digits
 
@@ -45,8 +46,7 @@ if ask.get("key"):
 st.title("Arithmetic")
 path = None
 if show in ("both", "lines"):
-    words = ("<img src=x onerror=window.owned=1>", "a" * 60) if ask.get("evil") else None
-    path = arithmetic(cell_arithmetic(run, kind, layer, head, query, key), key="a", words=words).path
+    path = arithmetic(cell_arithmetic(run, kind, layer, head, query, key), key="a").path
     st.text(f"tensor {path}")
 if show in ("both", "source"):
     lines = source_lines(run, kind, layer, chosen)
@@ -67,7 +67,6 @@ MODELS = [
     ("prompt-tiny", "causal"),
 ]
 ATTENTION = (Path(__file__).parents[2] / "core/layers/attention.py").read_text("utf-8").splitlines()
-FITS = """() => [document.documentElement, document.querySelector('[data-testid="stMain"]')].every((box) => box.scrollWidth <= box.clientWidth)"""
 READ = """(root) => [...root.querySelectorAll('.step')].map((step) => ({
   name: step.dataset.name, title: step.querySelector('h5').innerText, put: step.querySelector('.put')?.innerText ?? '',
   math: step.querySelector('.math')?.innerText ?? '', cites: step.querySelector('.cites').innerText,
@@ -185,11 +184,7 @@ def test_bars_have_sides_a_long_vector_opens_by_keyboard_and_is_saved_and_a_line
     assert all(value.startswith("−") == left for value, left, *_ in sides), "below zero to the left"
     assert len({(left, colour) for _, left, colour, _ in sides}) == 2, "a side has its colour"
     assert [width for *_, width in sides] == sorted((width for *_, width in sides), reverse=True)
-    page.locator(".arith .save-open").click()
-    with page.expect_download() as download:
-        page.locator('.arith .save-item[data-kind="csv"]').click()
-    download.value.save_as(tmp_path / "cell.csv")
-    text = (tmp_path / "cell.csv").read_text("utf-8-sig")
+    text = saved(page, "csv", tmp_path, ".arith").read_text("utf-8-sig")
     shown = next(step for step in page.locator(".arith").evaluate(READ) if step["name"] == "scale")
     assert (
         shown["put"].split(" = ")[0] in text
@@ -259,8 +254,7 @@ def test_the_source_is_walked_by_keyboard(visit: Any) -> None:
     ]
     assert page.locator(".source .tapped[tabindex='0']").count() == 1, "one stop for the Tab key"
     page.locator(".source .tapped").first.focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "End", "ArrowUp", "ArrowUp"):
-        page.keyboard.press(key)
+    press(page, "ArrowDown", "ArrowDown", "ArrowDown", "End", "ArrowUp", "ArrowUp")
     page.keyboard.press("Enter")
     says(page, "line decoder.attn.scores")
     files = page.locator(".source .file").all_inner_texts()
@@ -269,36 +263,3 @@ def test_the_source_is_walked_by_keyboard(visit: Any) -> None:
         "core/layers/scores.py",
         "core/layers/attention.py",
     ]
-
-
-@pytest.mark.slow
-def test_words_are_never_markup_and_long_ones_do_not_burst(visit: Any) -> None:
-    page = visit("lines&evil=1", width=390)
-    assert page.evaluate("window.owned") is None and page.locator(".arith img").count() == 0
-    assert (
-        "<img src=x onerror=window.owned=1>".replace(" ", "·") in page.locator(".arith .intro").inner_text()
-    )
-    assert page.evaluate(FITS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("width", "scheme"), [(390, "dark"), (1280, "light"), (390, "light"), (1280, "dark")]
-)
-def test_it_fits_and_can_be_read(visit: Any, width: int, scheme: str) -> None:
-    page = visit("both&model=translator-en-es&kind=cross", width=width, scheme=scheme, has_touch=width == 390)
-    assert (
-        page.locator(".arith").get_attribute("data-mode")
-        == page.locator(".source").get_attribute("data-mode")
-        == scheme
-    )
-    page.get_by_role("button", name="All terms").click()
-    assert page.evaluate(FITS), "nothing sticks out"
-    inside = page.locator(".arith .terms").evaluate_all(
-        "(all) => all.map((t) => t.scrollWidth <= t.parentElement.clientWidth + 1)"
-    )
-    assert len(inside) >= 5 and all(inside)
-    heights = page.locator(".arith button:visible, .source .tapped").evaluate_all(
-        "(all) => all.map((b) => b.getBoundingClientRect().height)"
-    )
-    assert len(heights) > 15 and min(heights) >= 24, "a finger finds every button"

@@ -46,7 +46,7 @@ def seen(page: Any) -> dict[str, list[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("slug", sampled([*STATES]))
-def test_a_link_restores_the_state_in_a_fresh_session(visitor, app_url, slug):
+def test_a_link_restores_the_state_in_a_fresh_session(visitor, new_page, app_url, slug):
     query, role, name = STATES[slug]
     visitor.goto(f"{app_url}/{slug}?{query}")
     opening = seen(visitor)
@@ -56,8 +56,6 @@ def test_a_link_restores_the_state_in_a_fresh_session(visitor, app_url, slug):
     )
     state, link = seen(visitor), visitor.url
     assert state != opening
-    other = visitor.context.browser.new_context(viewport={"width": 1280, "height": 1000})
-    page = other.new_page()
+    page = new_page(levels=(), viewport={"width": 1280, "height": 1000})
     page.goto(link)
     assert seen(page) == state
-    other.close()

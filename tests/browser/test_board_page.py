@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from settling import settle
+from settling import opened, settle
 from shown_values import states
+from small_app import saved
 
 from viz.course.self_attention.self_attention import exhibit
 
@@ -19,9 +20,7 @@ def shown(page, grid: str, row: int, column: int) -> float:
 
 @pytest.mark.slow
 def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
-    visitor.goto(f"{app_url}/self_attention?self_attention.step=2")
-    visitor.wait_for_selector(".board td.cell")
-    settle(visitor)
+    opened(visitor, f"{app_url}/self_attention?self_attention.step=2", ".board td.cell")
     wide = cell(visitor, "W_Q", 2, 0).bounding_box()["width"]
     cell(visitor, "W_Q", 2, 0).click()
     assert cell(visitor, "W_Q", 2, 0).bounding_box()["width"] == wide, "an open cell is as wide as before"
@@ -57,15 +56,8 @@ def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
 
 @pytest.mark.slow
 def test_the_saved_page_tells_and_changes_nothing(visitor, app_url, tmp_path) -> None:
-    visitor.goto(f"{app_url}/self_attention?self_attention.step=3")
-    visitor.wait_for_selector(".board td.cell")
-    settle(visitor)
-    visitor.locator(".board .save-open").click()
-    with visitor.expect_download() as found:
-        visitor.locator('.board .save-item[data-kind="html"]').click()
-    file = tmp_path / "board.html"
-    found.value.save_as(file)
-    visitor.goto(file.as_uri())
+    opened(visitor, f"{app_url}/self_attention?self_attention.step=3", ".board td.cell")
+    visitor.goto(saved(visitor, "html", tmp_path, ".board").as_uri())
     visitor.wait_for_selector(".board td.cell")
     cell(visitor, "W_Q", 0, 0).click()
     assert visitor.locator(".board input, .board .word button, .board .switch:visible").count() == 0

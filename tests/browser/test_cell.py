@@ -15,19 +15,23 @@ CELL, SOURCE = ".arith", ".source"
 READ = """() => { const root = document.querySelector('[data-testid="stMain"]'), deep = (at, found) => { for (const each of at.querySelectorAll('*')) {
   if (each.matches('.arith, .source')) found.push(each); if (each.shadowRoot) deep(each.shadowRoot, found); } return found; };
   const all = deep(root, []), arith = all.find((each) => each.matches('.arith'));
-  return { light: arith?.dataset.light, cell: arith?.dataset.cell, weight: arith?.dataset.weight, title: arith?.querySelector('.title').textContent,
+  return { light: arith?.dataset.light, cell: arith?.dataset.cell, weight: arith?.dataset.weight,
     steps: arith ? arith.querySelectorAll('.step').length : 0, figures: arith ? arith.querySelectorAll('.result, .value').length : 0,
-    source: all.filter((each) => each.matches('.source')).length, tall: root.scrollHeight, paths: [...arith?.querySelectorAll('.path') ?? []].map((each) => each.textContent) }; }"""
+    source: all.filter((each) => each.matches('.source')).length, paths: [...arith?.querySelectorAll('.path') ?? []].map((each) => each.textContent) }; }"""
+
+
+def full_view(page: Any, app_url: str) -> Any:
+    page.goto(f"{app_url}/?model=gpt-mini&view=full&look.by=token&layer=2&head=0&text={quote(TEXT)}")
+    page.wait_for_selector(CELL, state="attached")
+    settle(page)
+    return page
 
 
 @pytest.fixture
 def visitor(visitor: Any, app_url: str) -> Any:
     """A visitor of the full view, its first cell not yet looked at."""
     visitor.set_viewport_size({"width": 1280, "height": 600})
-    visitor.goto(f"{app_url}/?model=gpt-mini&view=full&look.by=token&layer=2&head=0&text={quote(TEXT)}")
-    visitor.wait_for_selector(CELL, state="attached")
-    settle(visitor)
-    return visitor
+    return full_view(visitor, app_url)
 
 
 def when(page: Any, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
@@ -36,33 +40,8 @@ def when(page: Any, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     return page.evaluate(READ)
 
 
-def another_head(page: Any, n: int) -> None:
-    """Choose the n-th head of those that are offered by what they do."""
-    page.locator('.st-key-look-heads [data-testid="stButtonGroup"] button').nth(n).click()
-
-
 def down(page: Any) -> None:
     page.locator(CELL).first.evaluate("(root) => root.scrollIntoView({ block: 'start' })")
-
-
-def up(page: Any) -> None:
-    page.evaluate("""() => document.querySelector('[data-testid="stMain"]').scrollTo(0, 0)""")
-    settle(page)
-
-
-@pytest.mark.slow
-def test_the_sum_of_the_opening_cell_is_there_and_scrolling_asks_for_nothing(visitor: Any) -> None:
-    filled = when(visitor, lambda page: page["light"] == "false" and page["source"] == 1)
-    assert filled["cell"].startswith("2,0,") and filled["title"].endswith("computed?")
-    assert filled["steps"] == 13
-    settle(visitor)
-    frames = asked(visitor)
-    for move in (up, down, up, down):
-        move(visitor)
-        settle(visitor)
-    assert asked(visitor) == frames and visitor.evaluate(READ)["steps"] == 13, (
-        "scrolling past what is true says nothing"
-    )
 
 
 @pytest.mark.slow
@@ -71,7 +50,7 @@ def test_figures_of_another_cell_never_stay(visitor: Any) -> None:
     settle(visitor)
     for n in (1, 2):
         before = visitor.evaluate(READ)
-        another_head(visitor, n)
+        visitor.locator('.st-key-look-heads [data-testid="stButtonGroup"] button').nth(n).click()
         now = when(
             visitor,
             lambda page, before=before: page["cell"] != before["cell"] and page["light"] == "false",
@@ -89,9 +68,8 @@ def test_a_tensor_is_marked_in_both_whichever_was_touched(visitor: Any) -> None:
 
     def both() -> tuple[str | None, str | None]:
         settle(visitor)
-        return visitor.locator(CELL).get_attribute("data-path"), visitor.locator(SOURCE).get_attribute(
-            "data-path"
-        )
+        arithmetic, source = (visitor.locator(one).get_attribute("data-path") for one in (CELL, SOURCE))
+        return arithmetic, source
 
     path = "layer.2.self_attn."
     visitor.locator(f'{CELL} .path:text-is("{path}heads")').first.click()
@@ -110,13 +88,9 @@ def test_a_tensor_is_marked_in_both_whichever_was_touched(visitor: Any) -> None:
 
 @pytest.mark.slow
 def test_on_a_phone_the_source_below_the_arithmetic_stays_while_it_is_read(
-    chromium: Any, app_url: str
+    new_page: Any, app_url: str
 ) -> None:
-    context = chromium.new_context(viewport={"width": 390, "height": 700})
-    page = context.new_page()
-    page.goto(f"{app_url}/?model=gpt-mini&view=full&look.by=token&layer=2&head=0&text={quote(TEXT)}")
-    page.wait_for_selector(CELL, state="attached")
-    settle(page)
+    page = full_view(new_page(levels=(), viewport={"width": 390, "height": 700}), app_url)
     down(page)
     when(page, lambda seen: seen["source"] == 1)
     settle(page)
@@ -124,4 +98,3 @@ def test_on_a_phone_the_source_below_the_arithmetic_stays_while_it_is_read(
     settle(page)
     seen = page.evaluate(READ)
     assert (seen["light"], seen["source"], seen["steps"]) == ("false", 1, 13)
-    context.close()

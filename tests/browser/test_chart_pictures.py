@@ -58,9 +58,9 @@ def test_every_chart_of_a_page_is_saved_so(chromium: Any, app_url: str, tmp_path
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_the_heading_is_on_the_paper_of_the_theme(
-    chromium: Any, app_url: str, tmp_path: Path, scheme: str
+    new_page: Any, app_url: str, tmp_path: Path, scheme: str
 ) -> None:
-    page = chromium.new_context(color_scheme=scheme).new_page()
+    page = new_page(levels=(), color_scheme=scheme)
     page.goto(f"{app_url}/inside?model=gpt-mini")
     page.wait_for_function(
         f"({READY})() && document.querySelector('[data-testid=\"stVegaLiteChart\"][data-whose]')"
@@ -73,4 +73,3 @@ def test_the_heading_is_on_the_paper_of_the_theme(
         assert image.mode == "RGB" or image.getchannel("A").getextrema() == (255, 255)
         assert image.convert("RGB").getpixel((1, 1)) == tuple(map(int, re.findall(r"\d+", ground)))
     assert waiting.value.suggested_filename.startswith("gpt-mini-")
-    page.context.close()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-from settling import asked, settle
+from settling import asked, in_link, opened, press, settle
 
 TALL = 900
 HEATS = "[data-cell][data-scale]"
 PAIR = "/compare?model=gpt-mini&text=The+cat+sat+on+the+mat.&compare.panes=gpt-mini~causal~3.6%7Cgpt-mini~causal~2.1"
 
-FOUR = PAIR + "%7Cgpt-mini~causal~0.5%7Cgpt-mini~causal~4.2"
 
-
-def opened(page, address: str, panes: int = 2) -> None:
+def compared(page, address: str, panes: int = 2) -> None:
     page.goto(address)
     drawn(page, panes)
 
@@ -24,8 +22,8 @@ def drawn(page, panes: int) -> None:
     settle(page)
 
 
-def marks(page) -> list[str]:
-    return page.locator(HEATS).evaluate_all("views => views.map((view) => view.dataset.linked || '')")
+def data(page, name: str) -> list[str]:
+    return page.locator(HEATS).evaluate_all("(views, name) => views.map((v) => v.dataset[name] ?? '')", name)
 
 
 def texts(page) -> list[str]:
@@ -35,13 +33,12 @@ def texts(page) -> list[str]:
 def test_the_pointer_in_one_pane_marks_the_same_words_in_all_within_a_frame_and_without_the_server(
     visitor, app_url
 ):
-    opened(visitor, app_url + PAIR)
-    visitor.locator(f"{HEATS} .frame").first.focus()
-    visitor.keyboard.press("ArrowDown")
+    compared(visitor, app_url + PAIR)
+    press(visitor, "ArrowDown", at=f"{HEATS} .frame")
     frames = asked(visitor)
-    visitor.keyboard.press("ArrowDown")
+    press(visitor, "ArrowDown")
     at = visitor.locator(HEATS).first.get_attribute("data-hover")
-    assert at and marks(visitor) == ["", at, at]
+    assert at and data(visitor, "linked") == ["", at, at]
     took = visitor.locator(HEATS).evaluate_all(
         """async (views) => {
           const frame = views[0].querySelector(".frame");
@@ -57,27 +54,8 @@ def test_the_pointer_in_one_pane_marks_the_same_words_in_all_within_a_frame_and_
 
 
 @pytest.mark.slow
-def test_four_panes_are_marked_in_one_frame(visitor, app_url):
-    opened(visitor, app_url + FOUR, 4)
-    visitor.locator(f"{HEATS} .frame").first.focus()
-    visitor.keyboard.press("ArrowDown")
-    frames = asked(visitor)
-    took = visitor.locator(HEATS).evaluate_all(
-        """async (views) => {
-          const before = views.map((view) => view.dataset.linked), began = performance.now();
-          views[0].querySelector(".frame").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
-          let n = 0;
-          while (views.slice(1).some((view, i) => view.dataset.linked === before[i + 1]) && n < 10) { n += 1; await new Promise(requestAnimationFrame); }
-          return [n, new Set(views.slice(1).map((view) => view.dataset.linked)).size, performance.now() - began];
-        }"""
-    )
-    assert took[0] <= 1 and took[1] == 1, f"{took[0]} frames, {took[2]:.0f} ms"
-    assert asked(visitor) == frames
-
-
-@pytest.mark.slow
-def test_another_head_one_pane_more_and_the_link_holds_it_all(visitor, app_url):
-    opened(visitor, app_url + PAIR)
+def test_another_head_one_pane_more_and_the_link_holds_it_all(visitor, new_page, app_url):
+    compared(visitor, app_url + PAIR)
     before = visitor.locator(HEATS).nth(1).inner_text()
     box = visitor.get_by_role("combobox", name="B: the head")
     box.click()
@@ -91,52 +69,38 @@ def test_another_head_one_pane_more_and_the_link_holds_it_all(visitor, app_url):
     settle(visitor)
     titles, told, link = visitor.locator(HEATS).all_inner_texts(), texts(visitor), visitor.url
     assert "A − C" in titles[3]
-    other = visitor.context.browser.new_context()
-    page = other.new_page()
-    opened(page, link, 3)
+    page = new_page(levels=())
+    compared(page, link, 3)
     assert page.locator(HEATS).all_inner_texts() == titles and texts(page) == told
-    other.close()
+
+
+def follow(page) -> None:
+    """Both heads mark the row that is in the link."""
+    settle(page)
+    rows = [cell.split(",")[0] for cell in data(page, "cell")]
+    assert rows[:2] == [in_link(page, "compare.row")] * 2
 
 
 @pytest.mark.slow
 def test_a_row_is_chosen_by_a_pill_or_in_a_picture_and_marked_in_all(visitor, app_url):
-    opened(visitor, app_url + PAIR)
-    pills = (
-        visitor.locator('[data-testid="stButtonGroup"]')
-        .filter(has_text="Where they differ most")
-        .get_by_role("radio")
-    )
-    pills.nth(1).click()
-    settle(visitor)
-    row = visitor.url.split("compare.row=")[1].split("&")[0]
-    rows = [
-        cell.split(",")[0]
-        for cell in visitor.locator(HEATS).evaluate_all("views => views.map((view) => view.dataset.cell)")[:2]
-    ]
-    assert rows == [row, row]
+    compared(visitor, app_url + PAIR)
+    pills = visitor.get_by_test_id("stButtonGroup").filter(has_text="Where they differ most")
+    pills.get_by_role("radio").nth(1).click()
+    follow(visitor)
     visitor.locator(f"{HEATS} .frame").nth(1).focus()
-    for key in ("ArrowDown", "ArrowDown", "Enter"):
-        visitor.keyboard.press(key)
-    settle(visitor)
-    cells = visitor.locator(HEATS).evaluate_all("views => views.map((view) => view.dataset.cell)")
-    assert (
-        visitor.url.split("compare.row=")[1].split("&")[0] == cells[0].split(",")[0] == cells[1].split(",")[0]
-    )
+    press(visitor, "ArrowDown", "ArrowDown", "Enter")
+    follow(visitor)
 
 
 @pytest.mark.slow
 def test_two_heads_pinned_in_look_stand_side_by_side(visitor, app_url):
     pinned = ""
     for layer, head in ((3, 6), (2, 1)):
-        visitor.goto(
-            app_url
-            + f"/?model=gpt-mini&text=The+cat+sat.&view=full&kind=causal&layer={layer}&head={head}{pinned}"
-        )
-        visitor.wait_for_selector("[data-cell][data-scale]")
-        settle(visitor)
+        link = f"/?model=gpt-mini&text=The+cat+sat.&view=full&kind=causal&layer={layer}&head={head}{pinned}"
+        opened(visitor, app_url + link, HEATS)
         visitor.get_by_role("button", name="Pin", exact=True).click()
         visitor.wait_for_url("**pins=**", timeout=20000)
-        pinned = "&pins=" + visitor.url.split("pins=")[1].split("&")[0]
+        pinned = f"&pins={in_link(visitor, 'pins')}"
     visitor.get_by_role("link", name="Pinned: 2, compare them").click()
     drawn(visitor, 2)
     titles = visitor.locator(HEATS).all_inner_texts()

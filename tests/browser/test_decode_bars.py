@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from typing import Any
 
-import numpy as np
 import pytest
 from sampling import sampled
 from shown_values import states
@@ -60,25 +57,20 @@ def test_bars_and_a_timeline_tell_their_numbers_and_are_asked_for_another_token_
     bars.locator("button.row").first.click()
     seen.says("requested_token TokenRequest(step=3, id=7)")
     bars.locator("button.row").first.focus()
-    for key in ("ArrowDown", "Enter"):
-        seen.page.keyboard.press(key)
+    seen.press("ArrowDown", "Enter")
     seen.says("requested_token TokenRequest(step=3, id=9)")
     line, before = seen.part("timeline"), len(seen.sent)
     assert line.locator(".token").all_inner_texts()[2].strip() == "<i>" and line.locator("i.x").count() == 0
     line.locator(".token").nth(1).hover()
     assert line.get_attribute("data-hover") == "1"
-    assert (
-        "Step 2" in line.locator(".told").inner_text()
-        and "surprisal 1.50 bits" in line.locator(".told").inner_text()
-    )
+    assert states(line.locator(".told").inner_text(), "Step 2", "surprisal 1.50 bits")
     assert len(seen.sent) == before
     line.locator(".token").nth(1).click()
     seen.says("chosen_step 1")
     line.locator(".token[aria-current]").focus()
     seen.page.keyboard.press("ArrowLeft")
     assert line.get_attribute("data-hover") == "3" and "Step 4" in line.locator(".told").inner_text()
-    for key in ("Home", "ArrowRight", "ArrowRight", "Enter"):
-        seen.page.keyboard.press(key)
+    seen.press("Home", "ArrowRight", "ArrowRight", "Enter")
     seen.says("chosen_step 2")
     box = line.locator("canvas").bounding_box()
     seen.page.mouse.click(box["x"] + 34 + 14, box["y"] + 30)
@@ -95,24 +87,16 @@ def test_bars_that_only_show_have_no_buttons(visit: Any) -> None:
 def test_one_line_tells_the_way_of_the_token_that_is_pointed_at(visit: Any) -> None:
     bars = visit("ways").part("candidates")
     line, table = bars.locator(".way .line"), bars.locator(".way .stages")
-    assert (
-        line.inner_text() == "·the score 2.0 → e2.0 = 7.4"
-        and line.locator("sup").inner_text() == "2.0"
-        and not table.is_visible()
-    )
+    assert line.inner_text() == "·the score 2.0 → e2.0 = 7.4" and line.locator("sup").inner_text() == "2.0"
+    assert not table.is_visible()
     bars.locator(".row").nth(1).hover()
-    assert (
-        bars.get_attribute("data-way") == "7"
-        and states(line.inner_text(), "<b>", "score 1.0", "top-k 1", "2nd")
-        and bars.locator(".way b b").count() == 0
-    )
+    assert bars.get_attribute("data-way") == "7" and bars.locator(".way b b").count() == 0
+    assert states(line.inner_text(), "<b>", "score 1.0", "top-k 1", "2nd")
     line.hover()
     assert bars.get_attribute("data-way") == "5"
     line.click()
-    assert (
-        table.locator("tr").all_inner_texts()[1].split("\t") == ["e to the x", "e2.0", "7.4"]
-        and line.get_attribute("aria-expanded") == "true"
-    )
+    assert table.locator("tr").all_inner_texts()[1].split("\t") == ["e to the x", "e2.0", "7.4"]
+    assert line.get_attribute("aria-expanded") == "true"
 
 
 @pytest.mark.slow
@@ -121,37 +105,9 @@ def test_the_way_is_told_by_the_keyboard_alone(visit: Any, show: str) -> None:
     seen = visit(show)
     bars = seen.part("candidates")
     bars.locator(".row[tabindex='0']").focus()
-    for key in ("ArrowUp", "ArrowDown"):
-        seen.page.keyboard.press(key)
+    seen.press("ArrowUp", "ArrowDown")
     assert bars.get_attribute("data-way") == "7"
     seen.page.keyboard.press("ArrowUp")
     assert bars.get_attribute("data-way") == "5"
-    seen.page.keyboard.press("Tab")
-    seen.page.keyboard.press("Enter")
+    seen.press("Tab", "Enter")
     assert bars.get_attribute("data-open") == "way" and bars.locator(".stages").is_visible()
-
-
-@pytest.mark.slow
-def test_the_ways_are_saved(visit: Any, tmp_path: Any) -> None:
-    seen = visit("ways")
-    table = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))
-    assert table[0][-3:-1] == ["logit", "top-k 1"] and table[2][-3:] == [
-        "1",
-        "",
-        "top-k 1: it is 2nd",
-    ]
-    scores = np.load(seen.saved("npz", tmp_path))["scores"]
-    assert scores.tolist() == [[2.0, 2.0], [1.0, -math.inf]]
-    assert (
-        "cut by" not in seen.saved("svg", tmp_path).read_text("utf-8").split("score", 1)[1]
-    )  # the line of the taken token
-
-
-@pytest.mark.slow
-def test_both_are_saved_as_tables(visit: Any, tmp_path: Any) -> None:
-    bars = visit("bars")
-    rows = bars.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()
-    assert rows[0].split(",")[:3] == ["token", "id", "probability"] and len(rows) == 5
-    assert bars.saved("svg", tmp_path).read_text("utf-8").count("<text") >= 8
-    steps = visit("time").saved("csv", tmp_path).read_text("utf-8-sig").splitlines()
-    assert steps[0].startswith("step,token,probability") and len(steps) >= 6

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from settling import settle
 
-PATIENCE = 60_000
 FOCUS = """() => {
   let at = document.activeElement;
   while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
@@ -47,46 +46,33 @@ class Hands:
         self.page.wait_for_function(
             f"(parts) => {{ const said = ({FOCUS})(); return parts.every((part) => said.includes(part)); }}",
             arg=list(parts),
-            timeout=PATIENCE,
         )
 
     def sees(self, instrument: str, **data: str) -> None:
         """Until the instrument says this in its data attributes."""
         for name, value in data.items():
-            self.page.locator(f'.atlas.{instrument}[data-{name}="{value}"]').first.wait_for(
-                state="attached", timeout=PATIENCE
-            )
+            self.page.locator(f'.atlas.{instrument}[data-{name}="{value}"]').first.wait_for(state="attached")
 
     def counts(self, instrument: str, name: str, least: int) -> None:
         """Until a number in the instrument's data attributes is so large."""
         many = "([place, name, least]) => [...document.querySelectorAll('*')].some((e) => Number(e.shadowRoot?.querySelector(place)?.dataset[name] ?? -1) >= least)"
-        self.page.wait_for_function(many, arg=[f".atlas.{instrument}", name, least], timeout=PATIENCE)
+        self.page.wait_for_function(many, arg=[f".atlas.{instrument}", name, least])
 
     def data(self, instrument: str, name: str) -> str:
         return self.page.locator(f".atlas.{instrument}").first.get_attribute(f"data-{name}") or ""
 
-    def settled(self) -> None:
-        settle(self.page)
-
 
 @pytest.fixture
-def opened(chromium: Any, app_url: str) -> Iterator[Any]:
+def opened(new_page: Callable[..., Any], app_url: str) -> Callable[..., Hands]:
     """Opens /decode in a window of its own; errors of the page fail the test."""
-    contexts, wrong = [], []
 
-    def visit(query: str = "", **window: Any) -> Hands:
-        context = chromium.new_context(**window)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto(f"{app_url}/decode{query}", timeout=PATIENCE)
-        page.wait_for_selector(".atlas.candidates[data-rows]", state="attached", timeout=PATIENCE)
+    def visit(**window: Any) -> Hands:
+        page = new_page(levels=(), **window)
+        page.goto(f"{app_url}/decode")
+        page.wait_for_selector(".atlas.candidates[data-rows]", state="attached")
         return Hands(page)
 
-    yield visit
-    assert wrong == []
-    for context in contexts:
-        context.close()
+    return visit
 
 
 @pytest.mark.slow
@@ -98,7 +84,7 @@ def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:
     hands.press("Control+A")
     hands.page.keyboard.type("The king said")
     hands.press("Enter")
-    hands.page.wait_for_url("**text=The+king+said**", timeout=PATIENCE)
+    hands.page.wait_for_url("**text=The+king+said**")
     hands.sees("timeline", steps="1")
     hands.has("input", "beginning of a text")
 
@@ -139,16 +125,16 @@ def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:
     hands.tab_to("frame", "tree")
     hands.press("Home", "ArrowRight", "ArrowRight", "Enter")
     hands.sees("candidates", taken=taken)
-    hands.settled()
+    settle(hands.page)
     hands.has("frame", "tree")
 
     # plays and stops by one key
     hands.press("p")
-    hands.page.get_by_role("button", name="Stop").wait_for(timeout=PATIENCE)
+    hands.page.get_by_role("button", name="Stop").wait_for()
     hands.counts("timeline", "steps", 5)
     hands.press("p")
-    hands.page.get_by_role("button", name="Play").wait_for(timeout=PATIENCE)
-    hands.settled()
+    hands.page.get_by_role("button", name="Play").wait_for()
+    settle(hands.page)
     hands.tab_to(
         "button", "Play", back=True
     )  # and by its button: the other stands in its place and has the focus
@@ -156,7 +142,7 @@ def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:
     hands.has("button", "Stop")
     hands.press("Enter")
     hands.has("button", "Play")
-    hands.settled()
+    settle(hands.page)
     stood = hands.data("timeline", "steps")
     assert int(stood) >= 5 and f"decode.n={stood}" in hands.page.url
 
@@ -164,7 +150,7 @@ def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:
     hands.tab_to("button", "First")
     hands.press("Enter")
     hands.sees("timeline", steps="1")
-    hands.settled()
+    settle(hands.page)
     hands.press("Tab")
     hands.has("button", "Last")
 
@@ -173,8 +159,8 @@ def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:
     hands.press("ArrowRight", "ArrowRight")
     hands.has("button", "Beam search")
     hands.press("Enter")
-    hands.page.wait_for_url("**decode.beam=4**", timeout=PATIENCE)
-    hands.settled()
+    hands.page.wait_for_url("**decode.beam=4**")
+    settle(hands.page)
     hands.has("button", "Beam search")
     nodes = int(hands.data("tree", "nodes"))
     hands.tab_to("button", "Next token", back=True)

@@ -23,10 +23,8 @@ DIAMOND = (
 
 
 @pytest.fixture
-def phone(chromium: Any) -> Any:
-    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    yield context.new_page()
-    context.close()
+def phone(new_page: Any) -> Any:
+    return new_page(levels=(), viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
 
 
 def drawn(page: Any, line: list[tuple[float, float]]) -> None:

@@ -6,16 +6,15 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from every_page import go
+from every_page import go, open_room
 from settling import settle
 
 
 def test_a_named_site_shows_a_picture_that_tells_its_height_and_no_other_site_does(
-    chromium: Any, app_url: str, other_sites: tuple[str, str]
+    new_page: Any, app_url: str, other_sites: tuple[str, str]
 ) -> None:
     link = f"{app_url}/scaling?embed=1&scaling.step=2"
-    context = chromium.new_context(viewport={"width": 640, "height": 480})
-    page = context.new_page()
+    page = new_page(levels=(), viewport={"width": 640, "height": 480})
     page.goto(f"{other_sites[0]}/#{quote(link, safe='')}")
     frame = page.frame_locator("iframe")
     frame.locator("[data-embed]").wait_for()
@@ -38,18 +37,14 @@ def test_a_named_site_shows_a_picture_that_tells_its_height_and_no_other_site_do
         with page.expect_console_message(lambda line: "frame-ancestors" in line.text):
             page.goto(f"{site}/#{quote(app_url + path, safe='')}")
         assert page.evaluate("heard") == []
-    context.close()
 
 
 @pytest.mark.slow
 def test_a_framed_page_with_its_menu_has_no_control_of_the_room_that_its_visitor_leads(
-    chromium: Any, app_url: str, other_sites: tuple[str, str]
+    new_page: Any, app_url: str, other_sites: tuple[str, str]
 ) -> None:
-    context = chromium.new_context(viewport={"width": 900, "height": 600})
-    page = context.new_page()
-    page.goto(f"{app_url}/lecture_room")
-    page.get_by_role("button", name="Open a room").click()
-    page.locator(".room-bar[data-live]").wait_for()
+    page = new_page(levels=(), viewport={"width": 900, "height": 600})
+    open_room(page, app_url)
     page.goto(f"{other_sites[0]}/#{quote(app_url + '/privacy', safe='')}")
     frame = page.frame_locator("iframe")
     frame.get_by_role("heading", level=1, name="Privacy").wait_for()
@@ -66,8 +61,7 @@ def test_a_framed_page_with_its_menu_has_no_control_of_the_room_that_its_visitor
         "_blank",
     )
     assert frame.get_by_test_id("stMain").get_by_role("button").count() == 0
-    with context.expect_page() as window:
+    with page.context.expect_page() as window:
         opened.click()
     window.value.get_by_role("button", name="End the room").click()
     window.value.get_by_role("button", name="Open a room").wait_for()
-    context.close()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-pytest.importorskip("playwright")
 
 APP = """
 import streamlit as st
@@ -19,17 +17,13 @@ st.text(f"now {equations.convention()}")
 
 
 @pytest.fixture
-def page(chromium: Any, address: str) -> Iterator[Any]:
+def page(new_page: Callable[..., Any], address: str) -> Any:
     """The small page on a phone; an error of the page fails the test."""
-    context = chromium.new_context(viewport={"width": 390, "height": 800})
-    page, wrong = context.new_page(), []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page = new_page(levels=(), viewport={"width": 390, "height": 800})
     page.goto(address)
     page.get_by_text("now columns", exact=True).wait_for()
     page.locator(".equation .sign").first.wait_for()
-    yield page
-    assert wrong == []
-    context.close()
+    return page
 
 
 def test_a_symbol_tells_what_it_is_and_the_switch_holds_for_all(page: Any) -> None:
@@ -37,17 +31,11 @@ def test_a_symbol_tells_what_it_is_and_the_switch_holds_for_all(page: Any) -> No
     first, second = page.locator(".equation").nth(0), page.locator(".equation").nth(1)
     first.locator('[data-sign="a_ij"].sign').click()
     told = first.locator(".told").inner_text()
-    assert (
-        "attention weight" in told
-        and "one number" in told
-        and "Eq. (5)" in told
-        and "row 2 of the matrix" in told
+    assert all(
+        words in told for words in ("attention weight", "one number", "Eq. (5)", "row 2 of the matrix")
     )
-    assert page.evaluate("globalThis.marked") == {
-        "sign": "a_ij",
-        "leaf": "attn.pattern",
-        "words": "row 2 of the matrix",
-    }
+    marked = {"sign": "a_ij", "leaf": "attn.pattern", "words": "row 2 of the matrix"}
+    assert page.evaluate("globalThis.marked") == marked
     first.locator('[data-sign="h_j"].sign').focus()
     page.keyboard.press("Enter")
     assert "p × 1" in first.locator(".told").inner_text()

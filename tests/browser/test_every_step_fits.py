@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from every_page import go
+from every_page import go, open_room
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from sampling import sampled
 from settling import settle
@@ -267,10 +267,7 @@ HEIGHTS = """(() => { const main = document.querySelector('[data-testid="stMain"
 def test_a_page_of_the_workspace_fits_above_the_bar_of_a_room(
     visitor: Any, app_url: str, address: str
 ) -> None:
-    visitor.goto(f"{app_url}/lecture_room")
-    settle(visitor)
-    visitor.get_by_role("button", name="Open a room").click()
-    visitor.locator(".room-bar[data-live]").wait_for()
+    open_room(visitor, app_url)
     visitor.set_viewport_size({"width": 1280, "height": 720})
     visitor.goto(f"{app_url}/{address}")
     settle(visitor)

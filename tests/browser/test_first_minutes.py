@@ -6,18 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from every_page import lists_keys
-from settling import settle
+from settling import opened, press, settle
 
 ROOT = Path(__file__).parents[2]
 MENU = '[data-testid="stSidebar"]'
 KEYS = "dialog[data-keys]"
-
-
-def arrived(page, address: str) -> None:
-    page.goto(address)
-    page.wait_for_selector("h1")
-    settle(page)
 
 
 def shut(page) -> bool:
@@ -34,44 +27,34 @@ def opened_menu(page) -> None:
 @pytest.mark.slow
 def test_the_menu_of_a_narrow_window_shuts_behind_a_choice_and_stays_shut_after_a_reload(visitor, app_url):
     visitor.set_viewport_size({"width": 700, "height": 900})
-    arrived(visitor, app_url + "/")
+    opened(visitor, app_url + "/")
     assert shut(visitor)
     opened_menu(visitor)
     visitor.get_by_test_id("stSidebarNavLink").filter(has_text="About").click()
     settle(visitor)
     assert visitor.url.endswith("/about") and shut(visitor)
     opened_menu(visitor)
-    visitor.reload()
-    visitor.wait_for_selector("h1")
-    settle(visitor)
+    opened(visitor, visitor.url)
     assert shut(visitor)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("path", ["/", "/about"])
-def test_a_question_mark_opens_the_list_of_keys_and_escape_shuts_it(visitor, app_url, path):
-    arrived(visitor, app_url + path)
-    lists_keys(visitor)
 
 
 @pytest.mark.slow
 def test_the_list_of_keys_is_there_without_a_keyboard_and_in_present_escape_shuts_only_the_list(
     visitor, app_url
 ):
-    arrived(visitor, app_url + "/masks")
+    opened(visitor, app_url + "/masks")
     visitor.get_by_role("button", name="The list of keys").click()
     visitor.locator(KEYS).get_by_role("button", name="Close").click()
     assert not visitor.locator(KEYS).is_visible()
-    arrived(visitor, app_url + "/masks?present=1")
-    visitor.keyboard.press("?")
-    visitor.keyboard.press("Escape")
+    opened(visitor, app_url + "/masks?present=1")
+    press(visitor, "?", "Escape")
     settle(visitor)
     assert not visitor.locator(KEYS).is_visible() and "present=1" in visitor.url
 
 
 @pytest.mark.slow
 def test_a_question_mark_in_a_box_is_a_letter(visitor, app_url):
-    arrived(visitor, app_url + "/")
+    opened(visitor, app_url + "/")
     box = visitor.get_by_test_id("stTextInput").get_by_role("textbox").first
     box.fill("Where is she")
     box.press("?")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from settling import settle
+from settling import opened, settle
 
 FOCUSED = "(name) => document.activeElement?.className.includes(name)"
 IN_SIGHT = "(place) => { const box = document.querySelector(place).getBoundingClientRect(); return box.top >= 0 && box.top < innerHeight / 2; }"
@@ -12,9 +12,7 @@ SUM = ".st-key-landing-sum"
 
 @pytest.mark.slow
 def test_how_is_it_computed_leads_to_the_sum_and_your_own_into_the_empty_box(visitor, app_url):
-    visitor.goto(app_url + "/")
-    visitor.wait_for_selector("[data-words]")
-    settle(visitor)
+    opened(visitor, app_url + "/", "[data-words]")
     visitor.get_by_role("button", name="How is it computed?").click()
     visitor.wait_for_function(FOCUSED, arg="landing-sum")
     visitor.wait_for_selector(".arith[data-lines]")

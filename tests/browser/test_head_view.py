@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sampling import sampled
-from settling import settle
+from settling import press, settle
 from shown_values import states
-from small_app import Visit
+from small_app import Visit, token_at
 
 APP = '''
 import numpy as np, streamlit as st
@@ -92,7 +90,7 @@ class Seen(Visit):
     tall = 900
 
     def get(self, name: str, n: int = 0) -> str:
-        return str(self.page.locator(".atlas").nth(n).get_attribute(f"data-{name}"))
+        return str(self.attribute(name, n))
 
     def share(self, name: str) -> list[float]:
         return [float(part) for part in self.get(name).split(",")]
@@ -101,14 +99,7 @@ class Seen(Visit):
         return self.page.locator(".sentence").nth(n).inner_text()
 
     def place(self, side: str, index: int, n: int = 0) -> tuple[float, float]:
-        """The point of the screen where a token of a side is drawn."""
-        across, along = self.get("places", n).split("|")[side == "key"].split(":")
-        at, columns = float(along.split()[index]), self.get("layout", n) == "columns"
-        pane = self.page.locator(".lines .pane").nth(n)
-        box = pane.bounding_box()
-        scrolled = self.page.locator(".lines .scroller").nth(n).evaluate("(s) => [s.scrollLeft, s.scrollTop]")
-        x, y = (float(across), at - scrolled[1]) if columns else (at - scrolled[0], float(across))
-        return box["x"] + x, box["y"] + y
+        return token_at(self.page, side, index, n)
 
     def hover(self, side: str, index: int, n: int = 0) -> None:
         self.page.mouse.move(*self.place(side, index, n))
@@ -121,22 +112,6 @@ class Seen(Visit):
 
     def pill(self, name: str) -> Any:
         return self.page.get_by_role("button", name=name, exact=True)
-
-
-INK = "(c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("query", sampled(["pair", "arabic", "lines", "lines&n=30&h=8", "chinese"]))
-def test_draws_in_both_themes_and_anew_when_the_theme_changes(visit: Any, query: str) -> None:
-    seen, canvas = visit(query), "(c) => c.toDataURL()"
-    base = seen.page.locator(".lines canvas.base").first
-    assert seen.get("mode") == "light" and int(seen.get("lines")) > 0 and base.evaluate(INK) > 30
-    light = base.evaluate(canvas)
-    seen.page.emulate_media(color_scheme="dark")
-    seen.page.locator('.atlas[data-mode="dark"]').first.wait_for()
-    settle(seen.page)
-    assert base.evaluate(canvas) != light and base.evaluate(INK) > 30
 
 
 @pytest.mark.slow
@@ -217,7 +192,7 @@ def test_a_click_pins_a_tap_too_and_the_keyboard_reaches_every_token(visit: Any)
     frame.focus()
     walked = []
     for key in ("ArrowRight", "ArrowRight", "ArrowUp", "End", "ArrowDown", "Home", "Enter", "Escape"):
-        seen.page.keyboard.press(key)
+        seen.press(key)
         walked.append(seen.get("touched"))
     assert walked == ["query:0", "query:1", "key:1", "key:7", "query:7", "query:0", "query:0", ""]
     assert frame.evaluate("(f) => getComputedStyle(f).outlineStyle") == "solid"
@@ -235,12 +210,9 @@ def test_a_click_pins_a_tap_too_and_the_keyboard_reaches_every_token(visit: Any)
 @pytest.mark.slow
 def test_chips_switch_heads_and_have_a_second_sign_beside_their_colour(visit: Any) -> None:
     seen = visit("lines&h=12&n=10")
-    samples = seen.page.locator(".chip canvas").evaluate_all(
-        """(all) => all.map((c) => [...c.getContext('2d').getImageData(0, c.height / 2, c.width, 1).data].filter((_, i) => i % 4 === 3).map((a) => Number(a > 128)).join(''))"""
-    )
-    assert len(set(samples)) == 5 and all(a != b for a, b in itertools.pairwise(samples)), (
-        "dashes as such, whatever the colour"
-    )
+    dashes = "(all) => all.map((c) => [...c.getContext('2d').getImageData(0, c.height / 2, c.width, 1).data].filter((_, i) => i % 4 === 3).map((a) => Number(a > 128)).join(''))"
+    samples = seen.page.locator(".chip canvas").evaluate_all(dashes)  # whatever the colour
+    assert len(set(samples)) == 5 and all(a != b for a, b in itertools.pairwise(samples))
     assert seen.page.locator(".chip").all_inner_texts() == [str(h) for h in range(12)]
     before = len(seen.sent)
     assert seen.get("heads") == ",".join(map(str, range(12)))
@@ -251,7 +223,7 @@ def test_chips_switch_heads_and_have_a_second_sign_beside_their_colour(visit: An
     assert seen.get("heads") == "5"
     seen.chip(7).click(modifiers=["Shift"])
     assert seen.get("heads") == "7"
-    seen.pill("None").or_(seen.page.get_by_label("No head")).first.click()
+    seen.page.get_by_label("None of the heads").click()
     assert (seen.get("heads"), seen.get("lines")) == ("", "0")
     assert "No head" in seen.sentence()
     seen.page.get_by_label("All heads").click()
@@ -259,11 +231,9 @@ def test_chips_switch_heads_and_have_a_second_sign_beside_their_colour(visit: An
     seen.chip(2).focus()
     seen.page.keyboard.press("Shift+Enter")
     assert seen.get("heads") == "2"
-    seen.page.locator(".lines .frame").focus()
-    for key in ("4", "9", "2"):
-        seen.page.keyboard.press(key)
+    press(seen.page, "4", "9", "2", at=".lines .frame")
     assert seen.get("heads") == "4,9"
-    seen.page.keyboard.press("Shift+Digit9")
+    seen.press("Shift+Digit9")
     assert seen.get("heads") == "9"
     settle(seen.page)
     assert len(seen.sent) == before
@@ -296,8 +266,7 @@ def test_hidden_tokens_and_the_share_they_held(visit: Any) -> None:
 @pytest.mark.slow
 def test_pairs_of_sentences(visit: Any) -> None:
     seen = visit("pair")
-    everything = int(seen.get("lines"))
-    counts = []
+    everything, counts = int(seen.get("lines")), []
     for only in range(4):
         for p, text in enumerate(("A→A", "A→B", "B→A", "B→B")):
             button = seen.page.get_by_text(text, exact=True)
@@ -305,8 +274,7 @@ def test_pairs_of_sentences(visit: Any) -> None:
                 button.click()
         counts.append(int(seen.get("lines")))
         assert float(seen.get("shown")) + sum(seen.share("hidden")) == pytest.approx(1, abs=1e-3)
-    assert sum(counts) == everything
-    assert all(counts)
+    assert sum(counts) == everything and all(counts)
     seen.page.get_by_text("A→B", exact=True).click()
     seen.page.get_by_text("B→B", exact=True).click()  # now A to B only
     seen.hover("query", 1)
@@ -363,24 +331,3 @@ def test_python_hears_what_was_pinned_only_if_it_asked(visit: Any) -> None:
     silent.chip(1).click()
     settle(silent.page)
     assert len(silent.sent) == before
-
-
-@pytest.mark.slow
-def test_what_is_saved_is_what_is_shown(visit: Any, alone: Any, tmp_path: Path) -> None:
-    seen = visit("known")
-    seen.chip(0).click()  # head 7 alone
-    seen.page.locator(".field input").fill("7")
-    seen.click("query", 1)
-    with np.load(seen.saved("npz", tmp_path)) as numbers:
-        assert numbers["heads"].tolist() == ["7"]
-        assert numbers["weights"][0] == pytest.approx(KNOWN[1], abs=1e-6)
-        assert np.array_equal(numbers["drawn"][0] != 0, KNOWN[1] >= 0.3)
-    table = seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()
-    assert len(table) == 1 + np.count_nonzero(KNOWN[1] >= 0.3)
-    assert "7,1,cats,1,cats,0.6" in table
-    drawing = seen.saved("svg", tmp_path).read_text("utf-8")
-    assert drawing.count("[CLS]") == 2
-    assert "head 7" in drawing and "The lines show" in drawing
-    view = alone(seen.saved("html", tmp_path)).locator(".lines")
-    names = ("heads", "pinned", "lines", "layout")
-    assert [view.get_attribute(f"data-{name}") for name in names] == [seen.get(name) for name in names]

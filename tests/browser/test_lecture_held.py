@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from every_page import go, serious
+from every_page import go, open_room, serious
 from playwright.sync_api import expect
 from settling import settle
 from shown_values import stating
@@ -36,25 +36,15 @@ ROOM = [".room-bar", '[class*="st-key-asked-"]']
 
 
 @pytest.fixture
-def follow(chromium: Any, app_url: str) -> Iterator[Any]:
+def follow(new_page: Callable[..., Any], app_url: str) -> Callable[..., Any]:
     """Opens a page of the room in a browser of its own; no error of a page, and no request but to the app."""
-    contexts, wrong = [], []
 
     def open_page(path: str, **more: Any) -> Any:
-        contexts.append(chromium.new_context(**more))
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on(
-            "request",
-            lambda r: wrong.append(r.url) if not r.url.startswith((app_url, "blob:", "data:")) else None,
-        )
+        page = new_page((app_url, "blob:", "data:"), levels=(), **more)
         page.goto(f"{app_url}/{path}")
         return page
 
-    yield open_page
-    assert wrong == []
-    for context in contexts:
-        context.close()
+    return open_page
 
 
 def goes_to(lecturer: Any, app_url: str, path: str) -> None:
@@ -247,11 +237,7 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
 
 @pytest.mark.slow
 def test_a_second_device_steers_and_a_reload_goes_on(visitor: Any, follow: Any, app_url: str) -> None:
-    goes_to(visitor, app_url, "lecture_room")
-    visitor.get_by_role("button", name="Open a room").click()
-    bar = visitor.locator(".room-bar[data-live]")
-    bar.wait_for()
-    code = bar.locator("b").inner_text().replace(" ", "")
+    code, bar = open_room(visitor, app_url), visitor.locator(".room-bar[data-live]")
     (secret,) = (one["value"] for one in visitor.context.cookies() if one["name"] == "atlas_lead")
     goes_to(visitor, app_url, "scaling")  # a new session: the cookie says that it leads
     bar.wait_for()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +26,16 @@ CUT = """() => [...document.querySelectorAll(".slide, .side")].filter((box) => b
 
 
 @pytest.fixture
-def open_page(chromium: Any) -> Iterator[Any]:
+def open_page(new_page: Callable[..., Any]) -> Callable[[Path], Any]:
     """Opens a file on dark paper without a network; no page may complain."""
-    context, wrong = chromium.new_context(color_scheme="dark", offline=True), []
 
     def opened(path: Path) -> Any:
-        page = context.new_page()
-        page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page = new_page(levels=("error", "warning"), color_scheme="dark", offline=True)
         page.goto(path.as_uri())
         page.locator("body[data-ready]").wait_for()
         return page
 
-    yield opened
-    assert wrong == []
-    context.close()
+    return opened
 
 
 def test_a_handout_and_slides_draw_each_picture_as_svg_on_white(open_page: Any, tmp_path: Path) -> None:
@@ -58,14 +53,13 @@ def test_a_handout_and_slides_draw_each_picture_as_svg_on_white(open_page: Any, 
     assert page.evaluate(CUT) == []
 
 
-def page_count(file: Path) -> int:
-    return len(re.findall(rb"/Type\s*/Page\b", file.read_bytes()))
-
-
 @pytest.mark.slow
 def test_chromium_makes_a_pdf_of_each_page(tmp_path: Path) -> None:
     assert main(["attention_in_15_minutes", str(tmp_path / "out"), "--paper", "pdf", "--seed", "3"]) == 0
-    pages = {path.stem: page_count(path) for path in (tmp_path / "out").glob("*.pdf")}
+    pages = {
+        path.stem: len(re.findall(rb"/Type\s*/Page\b", path.read_bytes()))
+        for path in (tmp_path / "out").glob("*.pdf")
+    }
     assert pages == {
         "slides": 12,
         "slides_with_notes": 7,

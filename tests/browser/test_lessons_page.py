@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_page import open_room
 from playwright.sync_api import expect
 from settling import settle
 from shown_values import stating
@@ -27,6 +28,12 @@ def shipped_names() -> list[str]:
     """Return the names of the stops of the lesson that is ready first."""
     shipped = Path(lessons.__file__).with_name("ready") / f"{lessons.READY[0]}.toml"
     return [stop["name"] for stop in tomllib.loads(shipped.read_text("utf-8"))["stop"]]
+
+
+def start(page: Any, app_url: str) -> None:
+    """Start the lesson that is ready first."""
+    opened(page, app_url, "lessons")
+    page.locator(".st-key-lessons-ready-0").get_by_role("button", name="Start", exact=True).click()
 
 
 def add(page: Any, note: str, question: tuple[str, str] | None = None) -> None:
@@ -52,9 +59,8 @@ def test_a_lesson_from_two_views_to_the_wall(visitor: Any, app_url: str, tmp_pat
     page = visitor
     opened(page, app_url, "masks?masks.step=2")
     add(page, NOTE, ("Which rows add up to 1?", "* every row\nonly the first"))
-    opened(
-        page, app_url, "scaling?scaling.step=2"
-    )  # a new session: the browser gives back what was collected
+    # a new session: the browser gives back what was collected
+    opened(page, app_url, "scaling?scaling.step=2")
     add(page, "Compare the lanes.")
     opened(page, app_url, "lessons")
     expect(page.get_by_label("Title")).to_have_value("My lesson")
@@ -66,13 +72,9 @@ def test_a_lesson_from_two_views_to_the_wall(visitor: Any, app_url: str, tmp_pat
     assert text.count("[[stop]]") == 2 and f'note = """\n{NOTE}"""' in text and "present" not in text
 
     # a file of somebody else's is judged; this one is begun
-    page.locator("input[type=file]").set_input_files(
-        {
-            "name": "bad.toml",
-            "mimeType": "application/toml",
-            "buffer": text.replace("masks?", "nowhere?").encode(),
-        }
-    )
+    bad = tmp_path / "bad.toml"
+    bad.write_text(text.replace("masks?", "nowhere?"), "utf-8")
+    page.locator("input[type=file]").set_input_files(bad)
     expect(page.get_by_text(stating("Line 4", "“nowhere?masks.step=2”")).last).to_be_visible()
     expect(page.get_by_text("per file")).to_be_hidden()  # one limit is told, ours
     page.locator("input[type=file]").set_input_files(file)
@@ -114,8 +116,7 @@ def test_notes_in_a_second_window_follow_and_the_last_stop_leads_to_the_end(
     visitor: Any, app_url: str
 ) -> None:
     page = visitor
-    opened(page, app_url, "lessons")
-    page.locator(".st-key-lessons-ready-0").get_by_role("button", name="Start", exact=True).click()
+    start(page, app_url)
     bar, panel = page.locator(".lesson-bar"), page.locator(".lesson-notes")
     expect(bar).to_contain_text("1 / 6")
     settle(page)
@@ -159,16 +160,12 @@ def test_notes_in_a_second_window_follow_and_the_last_stop_leads_to_the_end(
 
 @pytest.mark.slow
 def test_the_presenters_page_steers_and_only_the_lecturer_has_it(
-    visitor: Any, chromium: Any, app_url: str
+    visitor: Any, new_page: Any, app_url: str
 ) -> None:
     page = visitor
-    opened(page, app_url, "lecture_room")
-    page.get_by_role("button", name="Open a room").click()
-    room = page.locator(".room-bar[data-live]")
-    code = room.locator("b").inner_text().replace(" ", "")
+    code = open_room(page, app_url)
     page.get_by_role("link", name="Control").first.wait_for()
-    opened(page, app_url, "lessons")
-    page.locator(".st-key-lessons-ready-0").get_by_role("button", name="Start", exact=True).click()
+    start(page, app_url)
     expect(page.get_by_role("radio", name="1 Guess")).to_be_checked()
     settle(page)
 
@@ -178,8 +175,7 @@ def test_the_presenters_page_steers_and_only_the_lecturer_has_it(
     expect(presenter.locator("#name")).to_have_text(first)
     expect(presenter.locator("#coming")).to_have_text(second)
     expect(presenter.locator("#clock")).to_contain_text("/ 15:00")
-    stranger = chromium.new_context()
-    phone = stranger.new_page()
+    phone = new_page(levels=())
     phone.goto(f"{app_url}/room/{code}")
     phone.locator("#ask button").first.click()
     expect(presenter.locator("#people")).to_have_text("1 joined, 1 answered")
@@ -193,5 +189,4 @@ def test_the_presenters_page_steers_and_only_the_lecturer_has_it(
     phone.goto(f"{app_url}/room/{code}/presenter")
     expect(phone.locator("#why")).to_contain_text("not control")
     expect(phone.locator("#presenter")).to_be_hidden()
-    stranger.close()
     presenter.close()

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from deep import deep
 from playwright.sync_api import expect
+from settling import press
 from static_folder import served
 
 import core
@@ -132,8 +133,7 @@ def test_a_sentence_typed_on_a_stick_is_run_as_in_python(
     assert page.locator("#pictures b:has-text('king<')").count() == 0
     tiles = page.locator("#pictures .atlas.heads")
     tiles.locator(".frame").focus()
-    for key in ("Home", "ArrowRight", "Enter"):
-        page.keyboard.press(key)
+    press(page, "Home", "ArrowRight", "Enter")
     page.locator("#zero", has_text="L0.H1").click()
     expect(page.locator("#effect")).to_contain_text("L0.H1")
     zero = golden("bert-mini").run(text, edits=[ZeroHead("layer.0.self_attn.heads", head=1)])

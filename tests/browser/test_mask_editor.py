@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from sampling import sampled
+from settling import drag, press
 from shown_values import states
-from small_app import Visitor
+from small_app import Visitor, cell_at
 
 APP = """
 import numpy as np, streamlit as st
@@ -25,16 +26,16 @@ CAUSAL = np.tri(6, dtype=int)
 
 
 def place(seen: Any, row: float, column: float) -> tuple[float, float]:
-    """The middle of a cell; -1 is the label beside or above it."""
-    left, top, unit = (float(v) for v in seen.attribute("place").split(","))
-    box = seen.page.locator(".matrix .pane").bounding_box()
-    x = box["x"] + (left - 14 if column < 0 else left + (column + 0.5) * unit)
-    return x, box["y"] + (top - 12 if row < 0 else top + (row + 0.5) * unit)
+    return cell_at(seen.page.locator(".atlas").first, row, column)
 
 
 def is_(seen: Any, mask: np.ndarray) -> None:
     """Python has exactly this mask."""
     seen.says("mask " + "".join(str(int(v)) for v in mask.ravel()))
+
+
+def tool(seen: Any, name: str) -> Any:
+    return seen.page.get_by_role("button", name=name, exact=True)
 
 
 def changed(rows: Any, columns: Any, value: int, mask: np.ndarray = CAUSAL) -> np.ndarray:
@@ -44,9 +45,7 @@ def changed(rows: Any, columns: Any, value: int, mask: np.ndarray = CAUSAL) -> n
 
 
 def keys(seen: Any, *names: str) -> None:
-    seen.page.locator(".matrix .frame").focus()
-    for name in names:
-        seen.page.keyboard.press(name)
+    press(seen.page, *names, at=".matrix .frame")
 
 
 @pytest.mark.slow
@@ -57,23 +56,18 @@ def test_undo_and_redo_walk_the_whole_way(visit: Visitor) -> None:
     is_(seen, one)
     seen.page.mouse.click(*place(seen, 0, 4))
     is_(seen, two)
-    undo, redo = (seen.page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Redo"))
-    undo.click()
-    is_(seen, one)
-    undo.click()
-    is_(seen, CAUSAL)
+    undo, redo = tool(seen, "Undo"), tool(seen, "Redo")
+    for mask in (one, CAUSAL):
+        undo.click()
+        is_(seen, mask)
     assert undo.is_disabled()
     redo.click()
     redo.click()
     is_(seen, two)
     assert redo.is_disabled()
-    keys(seen, "Control+z")
-    is_(seen, one)
-    keys(seen, "Control+y")
-    is_(seen, two)
-    keys(seen, "Control+z", "Control+Shift+z")
-    is_(seen, two)
-    keys(seen, "Control+z")
+    for pressed, mask in (("z", one), ("y", two), ("z", one), ("Shift+z", two), ("z", one)):
+        keys(seen, f"Control+{pressed}")
+        is_(seen, mask)
     seen.page.mouse.click(*place(seen, 3, 0))  # a new stroke: nothing is left to redo
     is_(seen, changed(3, 0, 0, one))
     assert redo.is_disabled()
@@ -90,18 +84,14 @@ def test_a_label_takes_the_whole_row_or_column_and_a_preset_all(visit: Visitor, 
     assert seen.attribute("empty") == "2"
     assert "1 row allows nothing" in seen.text(".legend")
     assert "allows nothing" in seen.saved("svg", tmp_path).read_text("utf-8")
-    seen.page.get_by_role("button", name="Start again").click()
+    tool(seen, "Start again").click()
     is_(seen, CAUSAL)
     seen.page.mouse.click(*place(seen, -1, 5))
     is_(seen, changed(slice(None), 5, 1))
-    seen.page.get_by_role("button", name="Undo", exact=True).click()
+    tool(seen, "Undo").click()
     is_(seen, CAUSAL)
     group = seen.page.get_by_role("group", name="Masks by name")
-    assert [b.inner_text() for b in group.get_by_role("button").all()] == [
-        "causal",
-        "everything",
-        "<b>window</b>",
-    ]
+    assert group.get_by_role("button").all_inner_texts() == ["causal", "everything", "<b>window</b>"]
     assert group.get_by_role("button", name="causal").get_attribute("aria-pressed") == "true"
     group.get_by_role("button", name="everything").click()
     is_(seen, np.ones((6, 6)))
@@ -109,7 +99,7 @@ def test_a_label_takes_the_whole_row_or_column_and_a_preset_all(visit: Visitor, 
     assert seen.attribute("allowed") == "36" and "36 of 36 cells allowed" in seen.text(".legend")
     group.get_by_role("button", name="window").click()
     is_(seen, np.eye(6, dtype=int) + np.eye(6, k=1, dtype=int) + np.eye(6, k=-1, dtype=int))
-    seen.page.get_by_role("button", name="Undo", exact=True).click()
+    tool(seen, "Undo").click()
     is_(seen, np.ones((6, 6)))
 
 
@@ -123,24 +113,18 @@ def test_a_drag_is_a_stroke_and_with_shift_a_rectangle_from_corner_to_corner(vis
     assert len(seen.sent) == before  # Python hears of it when the pointer is lifted
     mouse.up()
     is_(seen, changed(0, slice(None), 1))
-    seen.page.get_by_role("button", name="Undo", exact=True).click()
+    tool(seen, "Undo").click()
     is_(seen, CAUSAL)
     wanted = changed(slice(0, 3), slice(3, 6), 1)
-    mouse.move(*place(seen, 0, 5))
     seen.page.keyboard.down("Shift")
-    mouse.down()
-    mouse.move(*place(seen, 4, 1), steps=3)  # further, and back: only the last rectangle counts
-    mouse.move(*place(seen, 2, 3), steps=3)
-    mouse.up()
+    # further, and back: only the last rectangle counts
+    drag(seen.page, place(seen, 0, 5), place(seen, 4, 1), place(seen, 2, 3))
     seen.page.keyboard.up("Shift")
     is_(seen, wanted)
-    seen.page.get_by_role("button", name="Undo", exact=True).click()
+    tool(seen, "Undo").click()
     is_(seen, CAUSAL)
     seen.page.get_by_role("button", name="Rectangle").click()  # the same without a Shift key
-    mouse.move(*place(seen, 0, 5))
-    mouse.down()
-    mouse.move(*place(seen, 2, 3))
-    mouse.up()
+    drag(seen.page, place(seen, 0, 5), place(seen, 2, 3), steps=1)
     is_(seen, wanted)
 
 
@@ -157,21 +141,14 @@ def test_everything_works_by_keyboard(visit: Visitor) -> None:
     keys(seen, "Control+z", "Control+z", "Control+z", "c")
     is_(seen, changed(slice(None), 1, 1))
     keys(seen, "Control+z", "ArrowRight")
-    frame = seen.page.locator(".matrix .frame")
-    frame.focus()
     seen.page.keyboard.down("Shift")
-    for name in ("ArrowRight", "ArrowDown"):
-        seen.page.keyboard.press(name)
+    seen.press("ArrowRight", "ArrowDown")
     seen.page.keyboard.up("Shift")
     is_(seen, changed(slice(0, 2), slice(2, 4), 1))
     assert seen.attribute("past") == "1"
     seen.page.keyboard.press("Shift+Tab")
-    assert (
-        seen.page.evaluate(
-            "() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e.tagName; }"
-        )
-        == "BUTTON"
-    )
+    focused = "() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e.tagName; }"
+    assert seen.page.evaluate(focused) == "BUTTON"
 
 
 @pytest.mark.parametrize("scheme", sampled(["dark", "light"]))
@@ -182,7 +159,6 @@ def test_a_phone_and_a_finger(visit: Visitor, scheme: str) -> None:
     assert seen.attribute("allowed") == str(78 + 1)
     seen.page.touchscreen.tap(*place(seen, 1, -1))
     assert seen.attribute("allowed") == str(78 + 1 + 10)
-    buttons = seen.page.locator(".editor .tool:visible").evaluate_all(
-        "(all) => all.map((b) => b.getBoundingClientRect()).map((b) => [b.height, b.right])"
-    )
+    boxes = "(all) => all.map((b) => b.getBoundingClientRect()).map((b) => [b.height, b.right])"
+    buttons = seen.page.locator(".editor .tool:visible").evaluate_all(boxes)
     assert min(h for h, _ in buttons) >= 24 and max(right for _, right in buttons) <= 390

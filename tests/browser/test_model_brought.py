@@ -56,14 +56,13 @@ def test_a_model_is_uploaded_and_a_refused_one_keeps_what_was_chosen(visitor, ap
 
 @pytest.mark.slow
 def test_heads_of_an_uploaded_llama_and_of_a_roberta_of_a_folder_are_compared(
-    chromium, llama, tmp_path_factory
+    new_page, llama, tmp_path_factory
 ):
     shelf = tmp_path_factory.mktemp("shelf")
     write(shelf, "tiny-roberta")
     places = {"ATLAS_UPLOAD": "64M", "ATLAS_MODELS": str(shelf)}
     with served_app(tmp_path_factory.mktemp("server"), **places) as url:
-        context = chromium.new_context(viewport={"width": 1280, "height": 1000})
-        page = context.new_page()
+        page = new_page(levels=(), viewport={"width": 1280, "height": 1000})
         upload(page, url, llama, *FILES)
         name = opened(page)
         views = "|".join((f"{name}~causal~1.2~", "tiny-roberta~self~0.1~"))
@@ -84,4 +83,3 @@ def test_heads_of_an_uploaded_llama_and_of_a_roberta_of_a_folder_are_compared(
         settle(page)
         assert page.get_by_text("Jensen-Shannon divergence").count()
         assert page.get_by_text("tiny-roberta").count() and page.get_by_text(name).count()
-        context.close()

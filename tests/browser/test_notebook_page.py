@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from settling import press
 
 import core
 import viz
@@ -39,19 +40,11 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def page(chromium: Any, kept: Path) -> Iterator[Any]:
-    context = chromium.new_context(viewport={"width": 1000, "height": 900}, offline=True)
-    page, wrong = context.new_page(), []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-    page.on(
-        "request",
-        lambda r: None if r.url.startswith(("file:", "blob:", "data:", "about:")) else wrong.append(r.url),
-    )
+def page(new_page: Callable[..., Any], kept: Path) -> Any:
+    own = ("file:", "blob:", "data:", "about:")
+    page = new_page(own, viewport={"width": 1000, "height": 900}, offline=True)
     page.goto(kept.as_uri())
-    yield page
-    assert wrong == []
-    context.close()
+    return page
 
 
 @pytest.mark.slow
@@ -69,8 +62,7 @@ def test_each_picture_is_drawn_at_its_own_height_and_can_be_touched(page: Any) -
         if name not in TOUCHED:
             continue
         inside.locator(".frame").first.focus()
-        for key in ("ArrowDown", "ArrowRight"):
-            page.keyboard.press(key)
+        press(page, "ArrowDown", "ArrowRight")
         assert atlas.get_attribute(TOUCHED[name])
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from sampling import sampled
-from settling import settle
+from settling import press, settle
 from shown_values import states
 from small_app import Visitor
 
@@ -65,7 +62,7 @@ def pixel(seen: Any, x: float, y: float) -> list[int]:
 @pytest.mark.parametrize("scheme", sampled(["dark", "light"]))
 def test_a_chosen_word_shades_the_cells_and_the_server_hears_nothing(visit: Visitor, scheme: str) -> None:
     seen = visit("words", scheme=scheme)
-    assert [seen.attribute(name) for name in ("mode", "ground", "selected")] == [scheme, "light", "0"]
+    assert seen.data("mode ground selected") == [scheme, "light", "0"]
     assert states(seen.text(".sentence"), "Writing a", "85%", "row 2, column 2")
     assert key(seen, 5).inner_text() == "85%" and key(seen, 5).get_attribute("data-weight") == "0.8500"
     assert pixel(seen, 0.3, 0.3) == [0x1A, 0x21, 0x52], "ground of the largest weight has its colour"
@@ -98,14 +95,11 @@ def test_a_chosen_cell_looks_and_python_hears_of_it(visit: Visitor) -> None:
     assert key(seen, 25).get_attribute("aria-selected") == "true"
     seen.page.keyboard.press("Tab")
     key(seen, 25).focus()
-    for pressed in ("ArrowDown", "ArrowRight", "Home"):
-        seen.page.keyboard.press(pressed)
-    assert (
-        seen.page.evaluate(
-            "document.activeElement.shadowRoot?.activeElement?.dataset.i ?? document.activeElement.dataset.i"
-        )
-        == "29"
+    seen.press("ArrowDown", "ArrowRight", "Home")
+    focused = (
+        "document.activeElement.shadowRoot?.activeElement?.dataset.i ?? document.activeElement.dataset.i"
     )
+    assert seen.page.evaluate(focused) == "29"
     assert seen.attribute("tip") not in ("", None)
     seen.page.keyboard.press("Enter")
     seen.says("query 29")
@@ -117,9 +111,7 @@ def test_a_chosen_cell_looks_and_python_hears_of_it(visit: Visitor) -> None:
 def test_another_head_of_the_grid_is_drawn_from_the_stack(visit: Visitor) -> None:
     seen = visit("heads", height=1400)
     assert seen.page.locator(".picture .title").inner_text() == "Look of L0.H0"
-    seen.page.locator(".heads .frame").focus()
-    for pressed in ("Home", "ArrowDown", "Enter"):
-        seen.page.keyboard.press(pressed)
+    press(seen.page, "Home", "ArrowDown", "Enter", at=".heads .frame")
     seen.says("Python has (1, 0)")
     assert seen.page.locator(".picture .title").inner_text() == "Look of L1.H0"
     assert states(seen.text(".picture .sentence"), "class token", "100%", "row 4")
@@ -146,16 +138,3 @@ def test_frames_fill_the_width_and_what_is_odd_is_told(visit: Visitor) -> None:
         odd.text(".title") == "<img src=x onerror=window.owned=1>"
         and odd.page.evaluate("window.owned") is None
     )
-
-
-@pytest.mark.slow
-def test_what_is_saved_counts_cells_and_holds_the_pixels(visit: Visitor, tmp_path: Path) -> None:
-    seen = visit("cells")
-    with np.load(seen.saved("npz", tmp_path)) as arrays:
-        assert arrays["pixels"].shape == (28, 28) and arrays["pixels"].max() == 255
-        assert arrays["weights"].shape == (50, 50) and arrays["cells"].tolist() == [7, 7]
-        assert arrays["weights"][0, 25] == np.float32(0.51)
-    with seen.saved("csv", tmp_path).open(encoding="utf-8-sig") as file:
-        rows = list(csv.DictReader(file))
-    assert [rows[25][name] for name in ("key", "cell row", "cell column")] == ["row 4, column 4", "3", "3"]
-    assert rows[0]["cell row"] == "" and rows[49]["weight"] == ""

@@ -40,13 +40,12 @@ st.text("python " + " ".join(f"{v:.6f}" for v in (*found.weights, *found.mix)))
 """
 
 
-def drag(seen, number: int, dx: float, dy: float) -> None:
+def move(seen, number: int, dx: float, dy: float) -> None:
     box = seen.page.locator(f'.board:first-of-type .grip[data-point="{number}"]').first.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     seen.page.mouse.move(x, y)
     seen.page.mouse.down()
-    seen.page.mouse.move(x + dx / 2, y + dy / 2, steps=4)
-    seen.page.mouse.move(x + dx, y + dy, steps=4)
+    seen.page.mouse.move(x + dx, y + dy, steps=8)
 
 
 def agree(seen, scores: list[dict]) -> dict:
@@ -70,7 +69,7 @@ def test_a_dragged_query_is_computed_alike_in_the_page_and_in_python_and_a_blind
     assert not blind.locator(".rows").is_visible() and blind.locator(".told").inner_text() == ""
     before = agree(seen, [{"rule": "dot", "sharpness": 2}])
     sent = len(seen.sent)
-    drag(seen, 0, -150, 40)
+    move(seen, 0, -150, 40)
     settle(seen.page)
     during = agree(seen, [{"rule": "dot", "sharpness": 2}])
     assert during["weights"] != before["weights"] and len(seen.sent) == sent, (
@@ -83,8 +82,7 @@ def test_a_dragged_query_is_computed_alike_in_the_page_and_in_python_and_a_blind
     seen.says("python " + " ".join(f"{v:.6f}" for v in (*found["weights"], *found["mix"])))
     seen.page.locator('.grip[data-point="0"]').first.focus()
     x, y = json.loads(seen.attribute("points"))[0]
-    for key in ("ArrowRight", "ArrowRight", "Shift+ArrowUp"):
-        seen.page.keyboard.press(key)
+    seen.press("ArrowRight", "ArrowRight", "Shift+ArrowUp")
     until(seen.page, lambda: np.allclose(json.loads(seen.attribute("points"))[0], [x + 0.2, y + 0.01]))
     found = agree(seen, [{"rule": "dot", "sharpness": 2}])
     seen.says("python " + " ".join(f"{v:.6f}" for v in (*found["weights"], *found["mix"])))
@@ -106,7 +104,7 @@ def test_all_scores_at_once_and_a_phone(visit) -> None:
     ]
     seen = visit("all")
     before = agree(seen, every)
-    drag(seen, 0, -120, -60)
+    move(seen, 0, -120, -60)
     seen.page.mouse.up()
     settle(seen.page)
     after = agree(seen, every)
@@ -123,7 +121,7 @@ def test_words_are_added_and_the_nearest_follows_the_hand(visit, tmp_path) -> No
     found = json.loads(seen.attribute("found"))
     assert found["target"] == [0, 1] and found["order"][0] == [3, 0]
     assert states(seen.text(".plane .told"), "king − man + woman = (0.00, 1.00)", "queen, 0.00")
-    drag(seen, 3, 0, 250)
+    move(seen, 3, 0, 250)
     seen.page.mouse.up()
     settle(seen.page)
     points, found = json.loads(seen.attribute("points")), json.loads(seen.attribute("found"))

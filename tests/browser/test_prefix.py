@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 import pytest
-from app_server import free_port, started_app
-from every_page import go
+from app_server import free_port, started, started_app
+from every_page import go, open_room
 from foreign_folders import write
 from playwright.sync_api import expect
-from settling import settle
 from test_model_brought import FILES, upload
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
@@ -49,35 +46,21 @@ def behind(folder: Path, to: str) -> Iterator[str]:
     text = CONFIG.replace("PORT", str(port)).replace("PREFIX", PREFIX).replace("TO;", f"{to};")
     (folder / "nginx.conf").write_text(text, "utf-8")
     command = [str(NGINX), "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
-    nginx = subprocess.Popen(command)
-    try:
-        for _ in range(100):
-            try:
-                urlopen(f"http://127.0.0.1:{port}{PREFIX}/_stcore/health", timeout=5).close()
-                break
-            except OSError:
-                assert nginx.poll() is None
-        yield f"http://127.0.0.1:{port}{PREFIX}"
-    finally:
-        nginx.terminate()
-        nginx.wait(20)
+    url = f"http://127.0.0.1:{port}{PREFIX}"
+    with started(command, f"{url}/_stcore/health", folder / "nginx.log"):
+        yield url
 
 
-def holds_a_lecture_and_brings_a_model(chromium: Any, url: str, folder: Path) -> None:
+def holds_a_lecture_and_brings_a_model(new_page: Any, url: str, folder: Path) -> None:
     """Open a room, join it and control it, every request below the prefix; then upload a model."""
-    lecturer, student, wrong = chromium.new_context(), chromium.new_context(), []
-    pages = lecturer.new_page(), student.new_page(), lecturer.new_page()
-    for page in pages:
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+    wrong: list[str] = []
+    teacher, phone = new_page(levels=()), new_page(levels=())
+    control = teacher.context.new_page()
+    for page in (teacher, phone, control):
         page.on(
             "request", lambda r: wrong.append(r.url) if urlsplit(r.url).path.startswith("/room") else None
         )
-    teacher, phone, control = pages
-    teacher.goto(f"{url}/lecture_room")
-    settle(teacher)
-    teacher.get_by_role("button", name="Open a room").click()
-    bar = teacher.locator(".room-bar[data-live]")
-    code = bar.locator("b").inner_text().replace(" ", "")
+    code, bar = open_room(teacher, url), teacher.locator(".room-bar[data-live]")
     expect(teacher.get_by_text(f"{PREFIX}/room")).to_be_visible()
     phone.goto(f"{url}/room")
     phone.locator("#typed").fill(code)
@@ -97,22 +80,20 @@ def holds_a_lecture_and_brings_a_model(chromium: Any, url: str, folder: Path) ->
         teacher.get_by_role("button", name="Open it").click()
     assert last.value.ok and urlsplit(last.value.url).path.startswith(f"{PREFIX}/upload/")
     assert wrong == []
-    for context in (lecturer, student):
-        context.close()
 
 
 @pytest.mark.slow
-def test_a_proxy_that_takes_a_prefix_away(chromium, app_url, tmp_path):
+def test_a_proxy_that_takes_a_prefix_away(new_page, app_url, tmp_path):
     with behind(tmp_path, f"{app_url}/") as url:
-        holds_a_lecture_and_brings_a_model(chromium, url, tmp_path)
+        holds_a_lecture_and_brings_a_model(new_page, url, tmp_path)
 
 
 @pytest.mark.slow
-def test_a_base_path_of_the_app_itself(chromium, tmp_path):
+def test_a_base_path_of_the_app_itself(new_page, tmp_path):
     flags = ("--server.baseUrlPath", PREFIX.strip("/"))
     (tmp_path / "app").mkdir()
     with (
         started_app(tmp_path / "app", *flags, base=PREFIX, ATLAS_UPLOAD="64M") as server,
         behind(tmp_path, server.url) as url,
     ):
-        holds_a_lecture_and_brings_a_model(chromium, url, tmp_path)
+        holds_a_lecture_and_brings_a_model(new_page, url, tmp_path)

@@ -36,6 +36,17 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
     return publish
 
 
+OPEN = "#questions > section:not(:has(.option)):not(:has(.verdict))"
+
+
+def answer_all(page: Any, holds: Callable[[], bool] = lambda: True) -> None:
+    """Answer every question of a stop; before each answer this `holds`."""
+    while (question := page.locator(OPEN)).count():
+        assert holds()
+        options = question.locator(".options button")
+        (options if options.count() else question.locator("button.primary")).first.click()
+
+
 def walk(page: Any) -> tuple[int, int]:
     """Go through all stops by key and answer every question; return how many stops there are, and how many have a picture."""
     names = page.locator("#list li").count() - 1
@@ -43,14 +54,7 @@ def walk(page: Any) -> tuple[int, int]:
     for number in range(1, names + 1):
         expect(page.locator("#where")).to_contain_text(f"{number} of {names}")
         expect(page.locator("#says")).not_to_be_empty()
-        while (
-            open_question := page.locator("#questions > section:not(:has(.option)):not(:has(.verdict))")
-        ).count():
-            options, commit = (
-                open_question.locator(".options button"),
-                open_question.locator("button.primary"),
-            )
-            (options if options.count() else commit).first.click()
+        answer_all(page)
         pictures = page.locator("#pictures > *")
         for at in range(pictures.count()):
             expect(pictures.nth(at)).to_have_attribute("data-drawn", re.compile(".+"))
@@ -67,7 +71,7 @@ def test_a_lesson_on_a_stick_is_walked_by_key_in_the_dark_on_a_phone(
     published: Callable[[str], Path], reader: Callable[..., Any]
 ) -> None:
     """All stops of the shortest lesson from the file system, a question answered and judged, the answer kept, notes, and an instrument that hears keys."""
-    url = (published("attention_in_15_minutes") / "index.html").as_uri()
+    url = (published(READY[0]) / "index.html").as_uri()
     page = reader(
         url, viewport={"width": 390, "height": 844}, color_scheme="dark", offline=True, has_touch=True
     )
@@ -75,7 +79,7 @@ def test_a_lesson_on_a_stick_is_walked_by_key_in_the_dark_on_a_phone(
     body = page.locator("body")
     assert page.locator("#pictures .atlas").get_attribute("data-mode") == "dark"
     asked = page.locator("#questions section")
-    first, second = lesson_named("attention_in_15_minutes").stops[:2]
+    first, second = lesson_named(READY[0]).stops[:2]
     expect(asked).to_contain_text(first.asks.rpartition(". ")[2])
     assert "37.9" not in body.inner_text(), "nothing of the answer is on screen before the guess"
     asked.get_by_role("button", name="38%").focus()
@@ -126,15 +130,15 @@ def test_a_newer_lesson_takes_the_place_of_the_one_that_a_worker_keeps(
     published: Callable[[str], Path], reader: Callable[..., Any], tmp_path: Path
 ) -> None:
     folder = tmp_path / "served"
-    shutil.copytree(published("attention_in_15_minutes"), folder)
+    shutil.copytree(published(READY[0]), folder)
     with served(folder) as url:
         page = reader(f"{url}/index.html")
         page.evaluate("async () => { await navigator.serviceWorker.ready; }")
         page.wait_for_function("navigator.serviceWorker.controller !== null")
         page.keyboard.press("PageDown")
-        second = lesson_named("attention_in_15_minutes").stops[1]
+        second = lesson_named(READY[0]).stops[1]
         expect(page.locator("#name")).to_have_text(second.name)
-        made = record.record(lesson_named("attention_in_15_minutes"))
+        made = record.record(lesson_named(READY[0]))
         made.lesson["title"] = "A newer one"
         site.write(made, folder)
         page.reload()  # by the worker of before, which meets the newer one
@@ -193,7 +197,7 @@ def plain(page: Any) -> set[str]:
 def test_no_sentence_of_published_pages_is_plain_in_the_pseudo_language(
     reader: Callable[..., Any], tmp_path: Path
 ) -> None:
-    lesson = lesson_named("attention_in_15_minutes")
+    lesson = lesson_named(READY[0])
     with using(pseudo.CODE):
         site.write(record.record(lesson), tmp_path / "lesson")
         live.write(["bert-mini"], tmp_path / "live")
@@ -203,12 +207,7 @@ def test_no_sentence_of_published_pages_is_plain_in_the_pseudo_language(
     assert page.locator("html").get_attribute("lang") == pseudo.CODE
     for number in range(1, len(lesson.stops) + 1):
         expect(page.locator("#where")).to_contain_text(f"{number} öf 6")
-        while (
-            question := page.locator("#questions > section:not(:has(.option)):not(:has(.verdict))")
-        ).count():
-            assert plain(page) <= own
-            options, commit = question.locator(".options button"), question.locator("button.primary")
-            (options if options.count() else commit).first.click()
+        answer_all(page, lambda: plain(page) <= own)
         expect(page.locator("#pictures > *").first).to_have_attribute("data-drawn", re.compile(".+"))
         assert plain(page) <= own
         page.keyboard.press("PageDown")

@@ -10,15 +10,13 @@ SENTENCE = ".qkv .told"
 
 
 @pytest.mark.slow
-def test_nothing_moves_by_itself_where_motion_is_not_wanted(chromium: Any, app_url: str) -> None:
-    context = chromium.new_context(reduced_motion="reduce")
-    page = context.new_page()
+def test_nothing_moves_by_itself_where_motion_is_not_wanted(new_page: Any, app_url: str) -> None:
+    page = new_page(levels=(), reduced_motion="reduce")
     page.goto(f"{app_url}/?look.minute=1")
     sequence = page.locator(".qkv[data-scene]")
     sequence.wait_for()
     assert sequence.get_attribute("data-playing") == "false"
     assert page.locator(".qkv .coming").count() > 0, "later scenes wait"
-    context.close()
 
 
 @pytest.mark.slow

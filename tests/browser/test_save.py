@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import xml.etree.ElementTree as ET
 import zipfile
@@ -17,7 +16,7 @@ from PIL import Image
 from sampling import sampled
 from settling import settle
 from shown_values import states
-from small_app import Visitor, saved
+from small_app import SVG, Visitor, drawn_texts, saved, saved_arrays, saved_rows, saved_texts
 
 from viz.workspace.decode.controls import OPENING
 
@@ -71,7 +70,11 @@ if show == "mask":
     mask = mask_editor(np.tri(6, dtype=bool), english, english, key="m", title="Causal", python={CODE!r})
 """
 ENGLISH, SPANISH = ["She", "has", "a", "white", "car", "."], ["Ella", "tiene", "un", "auto", "blanco", "."]
-SVG = "{http://www.w3.org/2000/svg}"
+FOCUSED = """() => {
+  let at = document.activeElement;
+  while (at.shadowRoot) at = at.shadowRoot.activeElement;
+  return at.dataset.kind ?? at.textContent;
+}"""
 
 
 @pytest.mark.slow
@@ -79,48 +82,24 @@ def test_the_menu_by_keyboard(visit: Visitor) -> None:
     seen = visit("words")
     before, button = len(seen.sent), seen.page.get_by_role("button", name="Save", exact=True)
     button.focus()
-    seen.page.keyboard.press("ArrowDown")
+    seen.press("ArrowDown")
     menu = seen.page.get_by_role("menu", name="Save as")
     assert menu.is_visible() and button.get_attribute("aria-expanded") == "true"
-    assert menu.locator(":scope > [role=menuitem]").evaluate_all(
-        "(all) => all.map((item) => item.dataset.kind)"
-    ) == [
-        "png",
-        "svg",
-        "html",
-        "csv",
-        "npz",
-        "zip",
-        "py",
-        "copy",
-    ]
+    kinds = menu.locator(":scope > [role=menuitem]").evaluate_all("(all) => all.map((i) => i.dataset.kind)")
+    assert kinds == ["png", "svg", "html", "csv", "npz", "zip", "py", "copy"]
 
     def walked(*keys: str) -> list[str]:
         out = []
         for key in keys:
-            seen.page.keyboard.press(key)
-            out.append(
-                seen.page.evaluate("""() => {
-                let at = document.activeElement;
-                while (at.shadowRoot) at = at.shadowRoot.activeElement;
-                return at.dataset.kind ?? at.textContent;
-            }""")
-            )
+            seen.press(key)
+            out.append(seen.page.evaluate(FOCUSED))
         return out
 
-    assert walked("ArrowDown", "ArrowUp", "ArrowUp", "ArrowDown", "End", "Home", "h", "n") == [
-        "svg",
-        "png",
-        "copy",
-        "png",
-        "copy",
-        "png",
-        "html",
-        "npz",
-    ]
+    steps = walked("ArrowDown", "ArrowUp", "ArrowUp", "ArrowDown", "End", "Home", "h", "n")
+    assert steps == ["svg", "png", "copy", "png", "copy", "png", "html", "npz"]
     assert walked("Escape") == ["Save"]
     assert not menu.is_visible() and button.get_attribute("aria-expanded") == "false"
-    seen.page.keyboard.press("Enter")
+    seen.press("Enter")
     assert menu.is_visible()
     assert walked("Tab") != ["png"] and not menu.is_visible()
     for shut in (lambda: seen.page.mouse.click(5, 5), button.click):  # a click elsewhere, one on the button
@@ -137,13 +116,10 @@ def test_a_phone_sees_the_whole_menu(visit: Visitor, show: str, scheme: str) -> 
     seen = visit(show, width=390, height=600, scheme=scheme, has_touch=True)
     seen.page.locator(".save-open").tap()
     box = seen.page.locator(".save-list").bounding_box()
-    assert (
-        box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] >= 0 and box["y"] + box["height"] <= 600
-    )
-    tall = seen.page.locator(".save-item:not([hidden])").evaluate_all(
-        "(all) => Math.min(...all.filter((i) => i.checkVisibility()).map((i) => i.getBoundingClientRect().height))"
-    )
-    assert tall >= 32 and seen.width() <= 390
+    assert min(box["x"], box["y"]) >= 0
+    assert box["x"] + box["width"] <= 390 and box["y"] + box["height"] <= 600 and seen.width() <= 390
+    heights = "(all) => all.filter((i) => i.checkVisibility()).map((i) => i.getBoundingClientRect().height)"
+    assert min(seen.page.locator(".save-item:not([hidden])").evaluate_all(heights)) >= 32
     back = seen.page.locator(".save-list").evaluate("(list) => getComputedStyle(list).backgroundColor")
     assert (max(int(v) for v in back[4:-1].split(",")) < 60) == (scheme == "dark")
     item = seen.page.locator('.save-item[data-kind="py"]')
@@ -151,17 +127,14 @@ def test_a_phone_sees_the_whole_menu(visit: Visitor, show: str, scheme: str) -> 
 
 
 def has_fine_pixels(seen: Any, folder: Path, scheme: str, ratio: int) -> None:
-    stage = seen.page.locator(".stage").bounding_box()
+    stage, times = seen.page.locator(".stage").bounding_box(), max(2, ratio)
     path = saved(seen.page, "png", folder)
     assert path.name == "cross-attention-layer-2.png" and seen.attribute("saved") == path.name
     with Image.open(path) as image:
-        assert image.width == round((stage["width"] + 32) * max(2, ratio)) and image.height > stage[
-            "height"
-        ] * max(2, ratio)
+        assert image.width == round((stage["width"] + 32) * times) and image.height > stage["height"] * times
         pixels = image.convert("RGB")
-        paper = pixels.getpixel((0, 0))
-        assert (max(paper) < 60) == (scheme == "dark")
-        assert len(set(pixels.resize((image.width // 4, image.height // 4)).get_flattened_data())) > 30
+    assert (max(pixels.getpixel((0, 0))) < 60) == (scheme == "dark")
+    assert len(set(pixels.resize((pixels.width // 4, pixels.height // 4)).get_flattened_data())) > 30
 
 
 @pytest.mark.slow
@@ -175,80 +148,62 @@ def test_what_is_saved_is_what_is_shown_and_the_saved_page_works_offline_and_sav
     seen = visit("words")
     has_fine_pixels(seen, tmp_path, "light", 1)
     before = len(seen.sent)
-    with saved(seen.page, "csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.reader(file))
+    rows = saved_rows(seen.page, tmp_path)
     assert rows[0] == ["query position", "key position", "query", "key", "weight"] and len(rows) == 37
     assert rows[4 * 6 + 3 + 1] == ["4", "3", "blanco", "white", "0.981"]
     assert [[float(row[4]) for row in rows[1 + 6 * r : 7 + 6 * r]] for r in range(6)] == LOOK
-    with np.load(saved(seen.page, "npz", tmp_path)) as arrays:
-        assert arrays["weights"].dtype == np.float32 and np.array_equal(arrays["weights"], np.float32(LOOK))
-        assert arrays["allowed"].dtype == bool and arrays["allowed"].all()
-        assert arrays["queries"].tolist() == SPANISH and arrays["keys"].tolist() == ENGLISH
-        assert arrays["weights.axes"].tolist() == ["query", "key"]
+    arrays = saved_arrays(seen.page, tmp_path)
+    assert arrays["weights"].dtype == np.float32 and np.array_equal(arrays["weights"], np.float32(LOOK))
+    assert arrays["allowed"].dtype == bool and arrays["allowed"].all()
+    assert arrays["queries"].tolist() == SPANISH and arrays["keys"].tolist() == ENGLISH
+    assert arrays["weights.axes"].tolist() == ["query", "key"]
     settle(seen.page)
     assert len(seen.sent) == before
     path = saved(seen.page, "svg", tmp_path)
-    text = path.read_text("utf-8")
-    tree = ET.fromstring(text)
-    names = {element.tag.split("}")[1] for element in tree.iter()}
+    text, said = path.read_text("utf-8"), drawn_texts(path)
+    names = {element.tag.removeprefix(SVG) for element in ET.fromstring(text).iter()}
     assert names <= {"svg", "title", "rect", "path", "text", "tspan", "g", "defs", "clipPath", "pattern"}
-    said = ["".join(element.itertext()) for element in tree.iter(f"{SVG}text")]
-    assert set(ENGLISH + SPANISH + ["98%", "English"]) <= set(said)
+    assert {*ENGLISH, *SPANISH, "98%", "English"} <= set(said)
     assert any(
         states(line, "blanco", "98%", "white") for line in said
-    )  # one text: its words keep their spaces in any font
+    )  # one text keeps its spaces in any font
     assert not re.search(r"\d\.\d{3}", text)  # two places are enough for paper
     assert saved(seen.page, "svg", tmp_path).read_text("utf-8") == text
     seen.page.locator('.word[data-side="target"][data-index="3"]').click()
-    assert "Writing auto" in "".join(
-        ET.fromstring(saved(seen.page, "svg", tmp_path).read_text("utf-8")).itertext()
-    )
+    assert any("Writing auto" in line for line in saved_texts(seen.page, tmp_path))
 
-    first = saved(seen.page, "html", tmp_path)
-    page = alone(first, color_scheme="dark")
+    page = alone(saved(seen.page, "html", tmp_path), color_scheme="dark")
+    sentence = page.locator(".sentence")
     assert page.locator(".atlas").get_attribute("data-mode") == "dark"
-    assert states(page.locator(".sentence").inner_text(), "auto", "84%", "car")  # as it was when saved
+    assert states(sentence.inner_text(), "auto", "84%", "car")  # as it was when saved
     page.locator('.word[data-side="target"][data-index="4"]').hover()
-    assert states(page.locator(".sentence").inner_text(), "blanco", "98%", "white")
+    assert states(sentence.inner_text(), "blanco", "98%", "white")
     page.emulate_media(color_scheme="light")
     page.locator('.atlas[data-mode="light"]').wait_for()
-    with np.load(saved(page, "npz", tmp_path)) as arrays:
-        assert np.array_equal(arrays["weights"], np.float32(LOOK))
+    assert np.array_equal(saved_arrays(page, tmp_path)["weights"], np.float32(LOOK))
     (tmp_path / "again").mkdir()
     page.goto(saved(page, "html", tmp_path / "again").as_uri())
     page.wait_for_selector(".atlas[data-mode]", state="attached")
-    assert states(page.locator(".sentence").inner_text(), "blanco", "98%", "white")
+    assert states(sentence.inner_text(), "blanco", "98%", "white")
 
 
 def test_a_saved_picture_says_whose_it_is(visit: Visitor, alone: Any, tmp_path: Path) -> None:
     page = visit("told").page
     path = saved(page, "svg", tmp_path)
     assert path.name == "translator-en-es-cross-l1-h5.svg"
-    said = [
-        "".join(element.itertext()) for element in ET.fromstring(path.read_text("utf-8")).iter(f"{SVG}text")
-    ]
+    said = drawn_texts(path)
     assert states(said[0], "translator-en-es", "cross-attention", "layer 1", "head 5")
     assert said[1].strip("“”") == OPENING[True]
-    assert (
-        any(states(line, "blanco", "L1.H5", "98%", "white") for line in said)
-        and "this head" in page.locator(".sentence").first.inner_text()
-    )
-    with np.load(saved(page, "npz", tmp_path)) as arrays:
-        assert (str(arrays["model"]), str(arrays["kind"]), int(arrays["layer"]), int(arrays["head"])) == (
-            "translator-en-es",
-            "cross",
-            1,
-            5,
-        )
-    note = page.locator(".note").last.inner_text()
-    assert sum(
-        float(share) for share in re.findall(r"([\d.]+)%(?: of| in)", note.split(" under ")[0])
-    ) == pytest.approx(100, abs=1e-9)
+    assert any(states(line, "blanco", "L1.H5", "98%", "white") for line in said)
+    assert "this head" in page.locator(".sentence").first.inner_text()
+    arrays = saved_arrays(page, tmp_path)
+    whose = [arrays[name].item() for name in ("model", "kind", "layer", "head")]
+    assert whose == ["translator-en-es", "cross", 1, 5]
+    shares = re.findall(r"([\d.]+)%(?: of| in)", page.locator(".note").last.inner_text().split(" under ")[0])
+    assert sum(map(float, shares)) == pytest.approx(100, abs=1e-9)
     offline = alone(saved(page, "html", tmp_path))
-    assert (
-        "layer 1, head 5" in offline.locator(".told").inner_text()
-        and "this head" not in offline.locator("body").inner_text()
-    )
+    assert "layer 1, head 5" in offline.locator(".told").inner_text()
+    assert "this head" not in offline.locator("body").inner_text()
 
 
 class Frames(HTMLParser):
@@ -280,13 +235,11 @@ def test_what_is_copied_for_other_programs_is_never_markup(visit: Visitor, tmp_p
     framed, words = f"{link}&embed=1", "]]></title><script>window.owned=1</script>"
     for kind, source in (("iframe", "src"), ("quarto", "src"), ("reveal", "data-src")):
         tags = Frames(text := copied(kind)).tags
-        assert [name for name, _ in tags if name != "section"] == ["iframe"] and "`" not in text.replace(
-            "```", ""
-        )
+        assert [name for name, _ in tags if name != "section"] == ["iframe"]
+        assert "`" not in text.replace("```", "")
         assert tags[-1][1][source] == framed and tags[-1][1]["title"] == words
-    plain = re.compile(
-        r"(?:\\[!-/:-@\[-`{-~]|&#\d+;|[^\\`*_{}\[\]#|~$^@:=%<>&])+"
-    )  # no sign of Markdown without its backslash
+    # no sign of Markdown without its backslash
+    plain = re.compile(r"(?:\\[!-/:-@\[-`{-~]|&#\d+;|[^\\`*_{}\[\]#|~$^@:=%<>&])+")
     label, address = copied("markdown")[1:-1].split("](")
     assert plain.fullmatch(label) and unescape(re.sub(r"\\(.)", r"\1", label)) == words and address == link
     first, width, empty, caption, last = copied("myst").split("\n")
@@ -298,10 +251,8 @@ def test_what_is_copied_for_other_programs_is_never_markup(visit: Visitor, tmp_p
         assert archive.namelist() == [f"{name}.tex", f"{name}.svg", f"{name}.bib"]
         tex, svg, bib = (archive.read(file).decode() for file in archive.namelist())
     assert ET.fromstring(svg).tag == f"{SVG}svg" and bib.startswith("@misc{attention-atlas,\n")
-    assert (
-        r"\caption{]]\textgreater{}\textless{}/title\textgreater{}\textless{}script\textgreater{}window.owned=1\textless{}/script\textgreater{}."
-        in tex
-    )
+    escaped = words.replace("<", r"\textless{}").replace(">", r"\textgreater{}")
+    assert rf"\caption{{{escaped}." in tex
     assert f"\\includesvg[width=\\linewidth]{{{name}}}" in tex and tex.count("{") == tex.count("}")
 
 
@@ -309,43 +260,34 @@ def test_what_is_copied_for_other_programs_is_never_markup(visit: Visitor, tmp_p
 def test_a_heatmap_is_cells_in_svg_and_an_image_when_there_are_thousands(
     visit: Visitor, tmp_path: Path
 ) -> None:
-    seen = visit("heat")
-    tree = ET.fromstring(saved(seen.page, "svg", tmp_path).read_text("utf-8"))
-    open_cells = int(np.tri(12, k=2).sum())
-    cells = [
-        r
-        for r in tree.iter(f"{SVG}rect")
-        if r.get("width") == r.get("height") and (r.get("fill") or "none") != "none"
-    ]
-    assert (
-        len(cells) >= open_cells
-        and not list(tree.iter(f"{SVG}image"))
-        and len(list(tree.iter(f"{SVG}pattern"))) == 1
-    )
-    large = ET.fromstring(saved(visit("heat&n=80").page, "svg", tmp_path).read_text("utf-8"))
-    assert len(list(large.iter(f"{SVG}image"))) == 1 and len(list(large.iter(f"{SVG}rect"))) < 100
+    def drawn(show: str) -> list[ET.Element]:
+        return [*ET.parse(saved(visit(show).page, "svg", tmp_path)).getroot().iter()]
+
+    def kinds(parts: list[ET.Element], *names: str) -> list[int]:
+        tags = [part.tag.removeprefix(SVG) for part in parts]
+        return [tags.count(name) for name in names]
+
+    small = drawn("heat")
+    square = [part for part in small if part.get("width") and part.get("width") == part.get("height")]
+    cells = [part for part in square if (part.get("fill") or "none") != "none"]
+    assert len(cells) >= np.tri(12, k=2).sum() and kinds(small, "image", "pattern") == [0, 1]
+    images, rectangles = kinds(drawn("heat&n=80"), "image", "rect")
+    assert images == 1 and rectangles < 100
 
 
 @pytest.mark.slow
-def test_sixty_words_are_saved_whole(visit: Visitor, tmp_path: Path) -> None:
-    seen = visit("many", width=390)
-    assert seen.attribute("flow") == "scroll"
-    tree = ET.fromstring(saved(seen.page, "svg", tmp_path).read_text("utf-8"))
-    assert float(tree.get("width")) > 1000
-    assert {f"w{i}" for i in range(60)} <= {"".join(e.itertext()) for e in tree.iter(f"{SVG}text")}
-
-
-@pytest.mark.slow
-def test_the_numbers_of_a_long_text_are_drawn_rounded_and_saved_as_they_are(
+def test_sixty_words_are_saved_whole_and_their_numbers_not_rounded_as_they_are_drawn(
     visit: Visitor, alone: Any, tmp_path: Path
 ) -> None:
-    seen = visit("many")
-    assert "in steps of" in seen.page.locator(".note").inner_text()
+    seen = visit("many", width=390)
+    assert seen.attribute("flow") == "scroll" and "in steps of" in seen.text(".note")
+    path = saved(seen.page, "svg", tmp_path)
+    assert float(ET.parse(path).getroot().get("width")) > 1000
+    assert {f"w{i}" for i in range(60)} <= {*drawn_texts(path)}
     true = np.float32(np.random.default_rng(0).dirichlet(np.full(60, 0.3), size=60))
-    with saved(seen.page, "csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
-        header, *rows = csv.reader(file)
+    header, *rows = saved_rows(seen.page, tmp_path)
     assert header == ["query position", "key position", "query", "key", "weight"]
     assert np.array_equal(np.float32([row[4] for row in rows]).reshape(60, 60), true)
     for page in (seen.page, alone(saved(seen.page, "html", tmp_path))):
-        with np.load(saved(page, "npz", tmp_path)) as arrays:
-            assert np.array_equal(arrays["weights"], true) and "exactness" not in arrays
+        arrays = saved_arrays(page, tmp_path)
+        assert np.array_equal(arrays["weights"], true) and "exactness" not in arrays

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from small_app import saved
+from small_app import saved, saved_rows
 
 from viz.instruments.kit.component import bundle, kit
 
 
 @pytest.fixture
-def bench(chromium: Any) -> Iterator[Any]:
+def bench(new_page: Callable[..., Any]) -> Any:
     """A bare page with what all instruments share, under `globalThis.kit`."""
-    context = chromium.new_context()
-    page = context.new_page()
+    page = new_page(levels=())
     page.set_content('<div class="atlas" style="--st-background-color:#fbfaf7"></div>')
     modules = "...kit_common, ...kit_save_save, ...kit_save_svg_pen"
     page.add_script_tag(content=f"{kit()}\nglobalThis.kit = {{ {modules} }};", type="module")
     page.wait_for_function("globalThis.kit")
-    yield page
-    context.close()
+    return page
 
 
 PAINT = """
@@ -104,22 +100,17 @@ def test_every_kind_of_array_comes_back(bench: Any, tmp_path: Path) -> None:
     with np.load(path, allow_pickle=False) as arrays:
         back = {name: arrays[name] for name in arrays}
     assert np.array_equal(back["f4"], np.float32([[0.1, np.nan, np.inf], [-1, 0, 3e-8]]), equal_nan=True)
-    assert (
-        back["f8"].tolist() == [0.1, 1e300]
-        and back["u1"].tolist() == [0, 128, 255]
-        and back["i4"].tolist() == [-5]
-    )
-    assert (
-        back["b1"].tolist() == [[False], [True]]
-        and back["cube"].tolist() == [[[1, 2]], [[3, 4]]]
-        and back["none"].shape == (0, 4)
-    )
-    assert back["words"].tolist() == ["", "\U0001f600\ufffd", "<b>"] and back["f4.axes"].tolist() == [
-        "query",
-        "key",
-    ]
-    rows = list(csv.reader(io.StringIO(saved(bench, "csv", tmp_path).read_text("utf-8-sig"), newline="")))
-    assert rows == [
+    assert {name: back[name].tolist() for name in ("f8", "u1", "i4", "b1", "cube", "words", "f4.axes")} == {
+        "f8": [0.1, 1e300],
+        "u1": [0, 128, 255],
+        "i4": [-5],
+        "b1": [[False], [True]],
+        "cube": [[[1, 2]], [[3, 4]]],
+        "words": ["", "\U0001f600\ufffd", "<b>"],
+        "f4.axes": ["query", "key"],
+    }
+    assert back["none"].shape == (0, 4)
+    assert saved_rows(bench, tmp_path) == [
         ["a", "b"],
         ["'=1", "0.1"],
         ["'+2", "nan"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
 import io
 import re
 import xml.etree.ElementTree as ET
@@ -13,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from settling import settle
-from small_app import Visitor, saved
+from settling import press, settle
+from small_app import Visitor, cell_at, saved, saved_arrays, saved_rows
 from test_save import APP as APP
 from test_save import ENGLISH, EVIL, LOOK, SPANISH
 
@@ -42,8 +41,7 @@ def test_hostile_words_stay_words(visit: Visitor, alone: Any, tmp_path: Path) ->
     tree = ET.fromstring(saved(seen.page, "svg", tmp_path).read_text("utf-8"))
     assert not any(element.tag.endswith(("script", "foreignObject", "image")) for element in tree.iter())
     assert "]]></title><script>window.owned=1</script>" in "".join(tree.itertext())
-    with saved(seen.page, "csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.reader(file))
+    rows = saved_rows(seen.page, tmp_path)
     assert [row[2] for row in rows[1::6]] == [EVIL[0], EVIL[1], "'=1+1", *EVIL[3:]]  # a formula stays text
     path = saved(seen.page, "html", tmp_path)
     assert EVIL[0] not in path.read_text("utf-8") and path.read_text("utf-8").count("</script>") == 3
@@ -60,20 +58,18 @@ def test_a_heatmap_says_what_is_forbidden_and_hovers_offline(
 ) -> None:
     seen = visit("heat")
     true = np.random.default_rng(0).dirichlet(np.full(12, 0.3), size=12)
-    with saved(seen.page, "csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.reader(file))[1:]
+    rows = saved_rows(seen.page, tmp_path)[1:]
     assert (
         rows[1 * 12 + 2][4] == "nan"
         and rows[0 * 12 + 11][4:] == ["", "0"]
         and np.float32(rows[4 * 12 + 3][4]) == np.float32(true[4, 3])
     )
     page = alone(saved(seen.page, "html", tmp_path))
-    left, top, unit = (float(v) for v in page.locator(".atlas").get_attribute("data-place").split(","))
-    pane = page.locator(".pane").bounding_box()
-    page.mouse.move(pane["x"] + left + 4.5 * unit, pane["y"] + top + 7.5 * unit)
+    place = cell_at(page.locator(".atlas").first, 7, 4)
+    page.mouse.move(*place)
     assert page.locator(".atlas").get_attribute("data-hover") == "7,4"
     assert float(page.locator(".atlas").get_attribute("data-value")) == float(np.float32(true[7, 4]))
-    page.mouse.click(pane["x"] + left + 4.5 * unit, pane["y"] + top + 7.5 * unit)
+    page.mouse.click(*place)
     assert (
         page.locator(".atlas").get_attribute("data-cell") == "7,4"
     )  # a click marks; there is nobody to tell
@@ -82,24 +78,20 @@ def test_a_heatmap_says_what_is_forbidden_and_hovers_offline(
 @pytest.mark.slow
 def test_a_mask_is_saved_as_it_is_now(visit: Visitor, alone: Any, tmp_path: Path) -> None:
     seen = visit("mask")
-    seen.page.locator(".matrix .frame").focus()
-    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Space"):
-        seen.page.keyboard.press(key)
-    seen.page.wait_for_function("document.activeElement")
+    press(seen.page, "ArrowDown", "ArrowRight", "ArrowRight", "Space", at=".matrix .frame")
     settle(seen.page)
     now = np.tri(6, dtype=bool)
     now[0, 2] = True
-    with np.load(saved(seen.page, "npz", tmp_path)) as arrays:
-        assert np.array_equal(arrays["allowed"], now) and arrays["keys"].tolist() == ENGLISH
-    with saved(seen.page, "csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
-        assert [row[4] for row in csv.reader(file)][1:] == [str(int(v)) for v in now.ravel()]
+    arrays = saved_arrays(seen.page, tmp_path)
+    assert np.array_equal(arrays["allowed"], now) and arrays["keys"].tolist() == ENGLISH
+    assert [row[4] for row in saved_rows(seen.page, tmp_path)][1:] == [str(int(v)) for v in now.ravel()]
     page = alone(saved(seen.page, "html", tmp_path))
     assert page.locator(".atlas").get_attribute("data-allowed") == "22"
     page.get_by_role("button", name="Start again").click()
     assert page.locator(".atlas").get_attribute("data-allowed") == "21"
     page.get_by_role("button", name="Undo").click()
-    with np.load(saved(page, "npz", tmp_path)) as arrays:
-        assert np.array_equal(arrays["allowed"], now)
+    arrays = saved_arrays(page, tmp_path)
+    assert np.array_equal(arrays["allowed"], now)
 
 
 def test_python_saves_the_graphics_that_the_page_itself_saves(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from settling import apart, asked, until
-from shown_values import stating
 
 PAGE = "/positional_encoding"
 
@@ -15,16 +15,10 @@ PAGE = "/positional_encoding"
 @pytest.fixture
 def page(visitor) -> Iterator[object]:
     """A fresh visitor; nothing that the page asks for is missing, either."""
-    wrong: list[str] = []
-    visitor.on(
-        "response",
-        lambda answer: (
-            wrong.append(f"{answer.status} {answer.url}")
-            if answer.status >= 400 and "/_stcore/" not in answer.url
-            else None
-        ),
-    )
+    answers: list[Any] = []
+    visitor.on("response", lambda answer: answers.append(answer))
     yield visitor
+    wrong = [answer.url for answer in answers if answer.status >= 400 and "/_stcore/" not in answer.url]
     assert wrong == []
 
 
@@ -41,7 +35,7 @@ def visit(page, address: str) -> None:
 
 
 def query(page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    return dict(parse_qsl(urlsplit(page.url).query))
 
 
 def path(page) -> str:
@@ -62,15 +56,12 @@ def test_a_choice_is_in_the_address_back_undoes_it_and_r_starts_the_page_over_on
     other.click()
     settled(page, lambda: query(page) != opening)
     changed = query(page)
-    assert changed != opening
     page.go_back()
     settled(page, lambda: other.get_attribute("aria-checked") != "true")
     assert query(page) == opening
-    assert other.get_attribute("aria-checked") != "true"
     page.go_forward()
     settled(page, lambda: other.get_attribute("aria-checked") == "true")
     assert query(page) == changed
-    assert other.get_attribute("aria-checked") == "true"
     page.locator("h1").click()
     before = asked(page)
     page.keyboard.press("r")  # Streamlit has R for a rerun of its own (and C, for developers only)
@@ -87,32 +78,21 @@ def test_the_fonts_are_loaded_what_travels_comes_along_and_back_takes_one_press_
     assert {"Inter", "ReaderSerif"} <= {family.strip('"') for family in loaded}
     page.get_by_role("link", name="Positional encoding").click()
     settled(page, lambda: path(page) == PAGE and "text" in query(page) and shows(page, "Positional encoding"))
-    assert query(page)["text"] == "mine & <b>" and "layer" not in query(
-        page
-    )  # a layer belongs to a model, and an exhibit has its own
+    # a layer belongs to a model, and an exhibit has its own
+    assert query(page)["text"] == "mine & <b>" and "layer" not in query(page)
     page.get_by_role("link", name="Course", exact=True).click()
     settled(page, lambda: path(page) == "/course" and "text" in query(page) and shows(page, "Course"))
     assert query(page)["text"] == "mine & <b>"
     page.go_back()
     settled(page, lambda: path(page) == PAGE and shows(page, "Positional encoding"))
-    assert path(page) == PAGE
     page.go_back()
     settled(page, lambda: path(page) == "/course" and shows(page, "Course"))
-    assert path(page) == "/course"
     assert query(page)["text"] == "mine & <b>"
 
 
 @pytest.mark.slow
-def test_nonsense_in_the_address_is_told_and_put_right(page, app_url: str) -> None:
-    visit(page, f"{app_url}{PAGE}?positional_encoding.d=abc")
-    assert page.get_by_text(stating("positional_encoding.d=abc", "cannot be shown")).last.is_visible()
-    assert query(page)["positional_encoding.d"].isdigit()
-
-
-@pytest.mark.slow
-def test_two_visitors_do_not_share_choices(chromium, app_url: str, page) -> None:
+def test_two_visitors_do_not_share_choices(new_page, app_url: str, page) -> None:
     visit(page, f"{app_url}{PAGE}?positional_encoding.d=60")
-    other = chromium.new_context().new_page()
+    other = new_page(levels=())
     visit(other, app_url + PAGE)
     assert "positional_encoding.d" not in query(other)
-    other.context.close()

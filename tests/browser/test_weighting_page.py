@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from shown_values import stating
 
 from viz.course.shared.weighting import BY_HAND, softmax
 from viz.labels import percent
@@ -28,10 +27,3 @@ def test_a_slider_shades_the_words_and_reaches_the_sentence_and_the_link(visitor
     np.testing.assert_allclose(shown, softmax(raw), atol=1e-4)
     visitor.reload()
     visitor.get_by_text(f"“is” gets {percent(softmax(raw)[2], 2)}").wait_for()
-
-
-@pytest.mark.slow
-def test_words_below_the_threshold_vanish(visitor, app_url: str) -> None:
-    visitor.goto(f"{app_url}/weighting?weighting.step=4&weighting.threshold=20")
-    visitor.get_by_text(stating("portrait Leonardo")).last.wait_for()
-    assert visitor.locator(".weighing .gone").count() == 8

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import socket
-import subprocess
 import sys
-import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from app_server import ROOT
+from app_server import ROOT, free_port, started
 
 import viz
 
@@ -29,15 +25,12 @@ RENDER = """async ([text, packet]) => {
 }"""
 
 
-def test_the_module_of_a_picture_draws_and_tells_what_is_touched(chromium: Any, tmp_path: Path) -> None:
+def test_the_module_of_a_picture_draws_and_tells_what_is_touched(new_page: Any, tmp_path: Path) -> None:
     look = np.array([[1, 0, 0, 0], [0.3, 0.7, 0, 0], [0.1, 0.1, 0.8, 0], [0.25, 0.25, 0.25, 0.25]])
     one, other = viz.heatmap([[look]], WORDS), viz.strip([[look]], WORDS)
     text = one.save(tmp_path / "one.mjs").read_text("utf-8")
     packet = json.loads(other.save(tmp_path / "other.json").read_text("utf-8"))["packet"]
-    context = chromium.new_context(viewport={"width": 900, "height": 900}, offline=True)
-    page, wrong = context.new_page(), []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
+    page = new_page(viewport={"width": 900, "height": 900}, offline=True)
     page.set_content("<!doctype html><body style='background: #111; color: #eee'>")
     page.evaluate(RENDER, [text, packet])
     strip, heatmap = page.locator(".atlas.strip[data-mode]"), page.locator(".atlas.heatmap[data-mode]")
@@ -48,8 +41,7 @@ def test_the_module_of_a_picture_draws_and_tells_what_is_touched(chromium: Any, 
     strip.get_by_text("man", exact=True).first.click()
     assert page.evaluate("chosen.at(-1)") == ["selected", {"query": 2}]
     page.evaluate("leave()")
-    assert page.locator(".atlas").count() == 1 and wrong == []
-    context.close()
+    assert page.locator(".atlas").count() == 1
 
 
 CELLS = [
@@ -60,7 +52,7 @@ CELLS = [
 
 
 @pytest.mark.slow
-def test_a_click_in_a_notebook_arrives_in_python(chromium: Any, tmp_path: Path) -> None:
+def test_a_click_in_a_notebook_arrives_in_python(new_page: Any, tmp_path: Path) -> None:
     pytest.importorskip("anywidget", reason='pip install "attention-atlas[notebook]"')
     pytest.importorskip("jupyterlab", reason="pip install jupyterlab")
     cell = {"cell_type": "code", "id": "a", "execution_count": None, "metadata": {}, "outputs": []}
@@ -69,25 +61,13 @@ def test_a_click_in_a_notebook_arrives_in_python(chromium: Any, tmp_path: Path) 
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
     }
     (tmp_path / "one.ipynb").write_text(json.dumps(notebook), "utf-8")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     options = [f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--allow-root"]
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", *options]
     places = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "RUNTIME")}
-    with (tmp_path / "log").open("w") as log:
-        server = subprocess.Popen(
-            command, cwd=tmp_path, env=os.environ | places | {"PYTHONPATH": str(ROOT)}, stdout=log, stderr=log
-        )
-    try:
-        for _ in range(300):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.2)
-        context = chromium.new_context(viewport={"width": 1300, "height": 1000})
-        page = context.new_page()
+    environment = os.environ | places | {"PYTHONPATH": str(ROOT)}
+    with started(command, f"http://127.0.0.1:{port}/api", tmp_path / "log", cwd=tmp_path, env=environment):
+        page = new_page(levels=(), viewport={"width": 1300, "height": 1000})
         page.goto(f"http://127.0.0.1:{port}/doc/tree/one.ipynb")
         page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=60_000)
         page.get_by_text("| Idle").first.wait_for(timeout=60_000)  # the kernel has started
@@ -101,10 +81,5 @@ def test_a_click_in_a_notebook_arrives_in_python(chromium: Any, tmp_path: Path) 
             if heard.exists() and heard.read_text():
                 break
             page.wait_for_timeout(100)
-        assert heard.read_text() == str(
-            {"cell": [int(i) for i in heatmap.get_attribute("data-cell").split(",")]}
-        )
-        context.close()
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
+        cell = heatmap.get_attribute("data-cell").split(",")
+        assert heard.read_text() == str({"cell": [*map(int, cell)]})

@@ -45,15 +45,6 @@ def in_sight(atlas: Any) -> None:
     assert looked.count() and looked.first.evaluate(WITHIN)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("show", ["short over long", "long over short", "both long"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_touched_word_and_what_it_looks_at_are_in_sight(visit: Any, show: str, width: int) -> None:
-    seen = visit(show, width=width)
-    in_sight(seen.page.locator(".atlas"))
-    assert seen.width() <= width
-
-
 STROKES = """() => {
   const pen = CanvasRenderingContext2D.prototype, [line, bezier, move] = [pen.lineTo, pen.bezierCurveTo, pen.moveTo];
   window.points = [];

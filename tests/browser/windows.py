@@ -99,3 +99,19 @@ def reused(browser: Any) -> Any:
 
     browser.new_context = new_context
     return browser
+
+
+def hear(
+    page: Any,
+    wrong: list[str],
+    own: tuple[str, ...] = (),
+    levels: tuple[str, ...] = ("error",),
+    but: str = "\0",
+) -> Any:
+    """Note what a page complains of, in its console at these levels `but` for one line, and what it asks of others than `own`; return it."""
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on(
+        "console", lambda line: wrong.append(line.text) if line.type in levels and but not in line.text else 0
+    )
+    page.on("request", lambda asked: 0 if not own or asked.url.startswith(own) else wrong.append(asked.url))
+    return page
