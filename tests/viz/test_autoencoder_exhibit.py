@@ -28,6 +28,7 @@ def test_the_elephant_becomes_the_word_of_four_languages():
     """C002."""
     few, many = exhibit.compute(Params(p=1)), exhibit.compute(Params(p=24))
     assert many.exits["french"] == "l'éléphant" != few.exits["french"]
+    assert "?" in notes(page()) and many.exits["french"] not in notes(page(p=24))
     test = page(3, p=24)
     assert {
         *("elephant", "c: 24 numbers", "4 decoders", "Spanish", "French", "German", "Persian"),

@@ -89,6 +89,7 @@ def test_the_arithmetic_is_that_of_the_run():
 
 def test_the_gradient_reaches_one_place_directly():
     """C086."""
+    assert not heatmaps(page(4))
     test = page(4, guess={"arrives": "1"}, text=TEXT, label=1)
     run = default().open(SINGLE).run(TEXT, keep=maths.KEEP)
     found, n = maths.arrives(run, 1), len(run.ids)

@@ -86,6 +86,7 @@ def test_shapes_are_those_of_the_run(data):
 
 @pytest.mark.parametrize(("side", "answer"), [("source", "K and V"), ("target", "Q only")])
 def test_a_source_word_moves_no_query_of_layer_0_and_a_target_word_no_key(data, side, answer):
+    assert not page(3, side=side).get("vega_lite_chart")
     test = page(3, side=side, guess={"moves": answer})
     assert page.answer(test, "moves") == answer
     change, before, after = maths.measure_exchange(data, side)

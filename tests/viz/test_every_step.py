@@ -39,6 +39,19 @@ ALL_THERE = {
     ): "its four views may be looked at freely; the question stands below them and covered nothing",
 }
 """Steps whose question covers nothing, and why."""
+SAID_BEFORE = {
+    ("bert_input", 1),
+    ("many_heads", 4),
+    ("prompting", 2),
+    ("retrieval", 2),
+    ("sizes", 1),
+    ("soft_and_hard", 5),
+    ("spans_and_tags", 2),
+    ("spans_and_tags", 3),
+    ("training_and_inference", 4),
+    ("weighting", 3),
+}
+"""Steps with a sentence of numbers on what is seen before the guess, too."""
 ALSO_A_PLACE = {("positions", 2): "1/19 is where its chart draws a mark"}
 """Steps before whose guess the answer's number is sent as something else."""
 PICTURES = ("plotly_chart", "vega_lite_chart", "bidi_component")
@@ -146,6 +159,8 @@ def test_a_step_hides_asks_and_states_its_own_numbers(slug: str, step: int) -> N
     if before.asked and (slug, step) not in ALL_THERE:
         assert LATER in said(before.test) and before.table.to_numpy().tolist() == [[LATER]]
         assert set(before.arrays) < set(after.arrays), "arrays come with the answer"
+        both = {*before.sentences} & {*after.sentences} - {" "}
+        assert bool(both) == ((slug, step) in SAID_BEFORE), both
     if (slug, step) not in ALSO_A_PLACE:
         gives_nothing_away(before.messages, after.asked)
     is_complete(slug, step, after)
@@ -208,4 +223,4 @@ def code_prints(after: Visit) -> bool:
 def test_what_is_listed_is_there() -> None:
     """No line of the tables speaks of a step that is gone, and each has its reason."""
     assert all(reason for reason in (*MEANT.values(), *EXACT))
-    assert {*ALL_THERE, *ALSO_A_PLACE} <= set(STEPS)
+    assert {*ALL_THERE, *ALSO_A_PLACE, *SAID_BEFORE} <= set(STEPS)

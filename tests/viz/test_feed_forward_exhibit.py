@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from drawn_layers import drawn_rows
-from exhibit_pages import StepPages, figure, lanes, plain, said
+from exhibit_pages import StepPages, covers, figure, lanes, plain, said
 from exhibit_visits import answered
 from shown_values import states
 from tiny_models import stand_ins
@@ -63,6 +63,7 @@ def test_units_by_word_and_words_by_unit():
 
 def test_a_word_turned_round_moves_only_its_own_output():
     """C066: position-wise."""
+    assert covers(page(4, word=1)) == 1
     test = page(4, word=1, guess={"alone": steps.HOW_MANY[0]})
     network, attention = lanes(test)
     assert page.answer(test, "alone") == steps.HOW_MANY[0] and states(said(test), "0.0")

@@ -115,6 +115,7 @@ def test_without_a_head_the_output_changes_by_what_was_computed(data):
     factors, head = found.factors(1), maths.pointing(data.weights, data.row)
     before = page(5, "table")
     assert page.answer(before, "off") == worth.FACTORS[np.searchsorted([0.5, 0.9, 1.1], factors[head])]
+    assert {row["label"] for row in drawn_rows(before, mark="bar")} == {"?"}
     test = answered(before)
     assert states(said(test), f"{factors[:8].min():.3f}", f"{factors[head]:.3f}")
     bars = [row["value"] for row in drawn_rows(test, "value")]

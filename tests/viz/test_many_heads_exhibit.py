@@ -93,6 +93,8 @@ def test_the_merge_without_the_swap(way):
 @pytest.mark.slow
 def test_head_1_drawn_anew_and_only_head_1_changes():
     """C048, E15."""
+    for step, place in ((5, 2), (6, 0)):
+        assert {row["label"] for row in drawn_rows(page(step), mark="bar", place=place)} == {"?"}
     test = page(5, h=4, guess={"redraw": "All heads after it"})
     moved = maths.changed(*(maths.run_layer(maths.Sizes(2, 4, 8, 4), 0, r) for r in (0, 1)))
     bars = drawn_rows(test, mark="bar", place=2)

@@ -88,6 +88,7 @@ def test_a_trained_model_without_its_sums():
     kept, bare = (residuals.run_stream(model, TEXT, residual=residual) for residual in (True, False))
     blind = math.log(model.config.n_vocab)
     fares = 0 if bare.surprise < kept.surprise + 0.1 else 1 if bare.surprise < blind else 2
+    assert len(figure(page(3))["data"]) == 2
     test = answered(page(3))
     assert page.answer(test, "fares") == sums.FARES[fares]
     assert f"{bare.surprise:.2f} nats instead of {kept.surprise:.2f}" in said(test)
