@@ -109,7 +109,9 @@ def test_both_terms_and_lambda(weight):
 def test_recorded_runs():
     """C102: the curves are those of the log."""
     runs = [gpt_tuning.RecordedRun.read(tuning_name(CLASSIFICATION, weight)) for weight in (0.0, 0.5)]
-    alone, both = (live.share(run, live.halfway(runs[0].reports)) for run in runs)
+    steps, half = np.array([report.step for report in runs[0].reports]), live.halfway(runs[0].reports)
+    assert half == np.abs(steps - steps[-1] / 2).argmin()
+    alone, both = (live.share(run, half) for run in runs)
     before = page(5, "table", tuned=CLASSIFICATION)
     assert page.answer(before, "helps") == live.verdict(alone, both)
     assert {row["line"] for row in all_rows(before, "line")} == {"λ = 0"}
