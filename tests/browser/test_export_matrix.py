@@ -79,7 +79,7 @@ elif show == "head_view":
 elif show == "heatmap":
     heatmap(look, english, english, allowed=may, scores=np.where(may, -look, 0), **more)
 elif show == "marked":
-    marked(english, above=look[-1], below=look[-1], names=("start", "end"), notes=["NOUN"] * 6, pick="word", **more)
+    marked(english, above=look[-1], below=look[4], names=("start", "end"), notes=["NOUN"] * 6, pick="word", **more)
 elif show == "mask_editor":
     mask_editor(may, english, english, **more)
 elif show == "picture":
@@ -130,7 +130,7 @@ CONTENTS = {
         "query position,key position,query,key,weight,score,allowed",
         "4,2,car,a,0.2722646,-0.2722646,1",
     ),
-    "marked": (7, "word,start,end,label", "has,0.140428,0.140428,NOUN"),
+    "marked": (7, "word,start,end,label", "She,0.248577,0.168016,NOUN"),
     "mask_editor": (37, "query position,key position,query,key,allowed", "2,4,a,car,0"),
     "picture": (
         31,
