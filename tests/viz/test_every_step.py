@@ -1,12 +1,13 @@
 """The rules of every step of every exhibit: nothing of the answer before the guess, a clear question, and numbers that stand in its table.
 
-Each step is drawn before the guess by day, and after it in the dark, its folds open. With every push a few of them, of the half that no browser
+Each step is drawn in the dark, its folds open, before the guess and after it. With every push a few of them, of the half that no browser
 walks (`walked_steps.py`); `test_steps_open.py` draws the others of that half.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import struct
 from collections.abc import Iterator, Mapping
@@ -27,7 +28,7 @@ from walked_steps import halves
 
 from viz.course.exhibit import LATER
 from viz.shell import pages
-from viz.widgets import exhibit_parts, export, page_parts, quiz
+from viz.widgets import chart_table, exhibit_parts, export, page_parts, quiz
 
 STEPS = [(entry.slug, step) for entry in pages.exhibits() for step in range(1, 1 + len(entry.steps))]
 UNWALKED = [(entry.slug, step) for entry, step in halves()[1]]
@@ -52,6 +53,16 @@ SAID_BEFORE = {
     ("weighting", 3),
 }
 """Steps with a sentence of numbers on what is seen before the guess, too."""
+SEEN_BEFORE = {
+    ("cls_and_pairs", 3),
+    ("cls_and_pairs", 6),
+    ("elmo", 5),
+    ("many_heads", 4),
+    ("soft_and_hard", 5),
+    ("sparse_attention", 1),
+    ("training_and_inference", 4),
+}
+"""Steps whose charts are about what the question begins from."""
 ALSO_A_PLACE = {("positions", 2): "1/19 is where its chart draws a mark"}
 """Steps before whose guess the answer's number is sent as something else."""
 PICTURES = ("plotly_chart", "vega_lite_chart", "bidi_component")
@@ -85,6 +96,19 @@ class Visit:
         return b"\n".join(sent)
 
     @property
+    def charts(self) -> set[bytes]:
+        """The charts as they were sent, without what is read aloud."""
+        sent = set()
+        for chart in (copy.deepcopy(each.proto) for kind in PICTURES[:2] for each in self.test.get(kind)):
+            if hasattr(chart, "alt"):
+                chart.ClearField("alt")
+            for place, table in reversed([*enumerate(getattr(chart, "datasets", ()))]):
+                if table.name == chart_table.TABLE:
+                    del chart.datasets[place]
+            sent.add(chart.SerializeToString())
+        return sent
+
+    @property
     def known(self) -> np.ndarray:
         """The numbers of the table, the arrays and the link."""
         return collect_numbers(self.table, self.arrays.values(), self.test.query_params.values())
@@ -96,7 +120,7 @@ def inside(slug: str) -> dict[str, bool]:
 
 
 def visit(slug: str, step: int, answered: bool, folds: Mapping[str, bool] = {}) -> Visit:
-    """Draw a step: its questions are put as they are, by day, or they count as answered, in the dark."""
+    """Draw a step in the dark: its questions are put as they are, or they count as answered."""
     found = Visit(AppTest.from_string(""))
     real = {name: getattr(quiz, name) for name in ("predict", "predict_number", "predict_mark")}
     summary, show = page_parts.summary, page_parts.show
@@ -136,7 +160,7 @@ def visit(slug: str, step: int, answered: bool, folds: Mapping[str, bool] = {}) 
         for home in (exhibit_parts, quiz):
             for name, stand_in in zip(real, (choice, number, touched), strict=True):
                 patch.setattr(home, name, stand_in)
-        patch.setattr(page_parts, "_dark", lambda: answered)
+        patch.setattr(page_parts, "_dark", lambda: True)
         patch.setattr(
             page_parts, "summary", lambda text, *more: found.sentences.append(text) or summary(text, *more)
         )
@@ -159,6 +183,8 @@ def test_a_step_hides_asks_and_states_its_own_numbers(slug: str, step: int) -> N
     if before.asked and (slug, step) not in ALL_THERE:
         assert LATER in said(before.test) and before.table.to_numpy().tolist() == [[LATER]]
         assert set(before.arrays) < set(after.arrays), "arrays come with the answer"
+        uncovered = bool(after.charts) and after.charts <= before.charts
+        assert uncovered == ((slug, step) in SEEN_BEFORE), "a chart is covered"
         both = {*before.sentences} & {*after.sentences} - {" "}
         assert bool(both) == ((slug, step) in SAID_BEFORE), both
     if (slug, step) not in ALSO_A_PLACE:
@@ -223,4 +249,4 @@ def code_prints(after: Visit) -> bool:
 def test_what_is_listed_is_there() -> None:
     """No line of the tables speaks of a step that is gone, and each has its reason."""
     assert all(reason for reason in (*MEANT.values(), *EXACT))
-    assert {*ALL_THERE, *ALSO_A_PLACE, *SAID_BEFORE} <= set(STEPS)
+    assert {*ALL_THERE, *ALSO_A_PLACE, *SAID_BEFORE, *SEEN_BEFORE} <= set(STEPS)
