@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -43,10 +42,3 @@ def rehearsed_app(tmp_path: Path) -> Iterator[Server]:
     with started_app(tmp_path) as server:
         asyncio.run(rehearse(server.url))
         yield server
-
-
-@pytest.fixture
-def page(chromium: Any) -> Iterator[Any]:
-    page = chromium.new_page(viewport={"width": 1440, "height": 1000})
-    yield page
-    page.close()
