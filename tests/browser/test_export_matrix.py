@@ -33,8 +33,6 @@ ROUGH = [
     "\u202egnp.exe",
 ]
 """Words that nobody expects."""
-WIDE = ("marked", "picture", "timeline", "weighing")
-"""To be mended: a word of sixty letters is wider in them than a phone."""
 APP = f"""
 import numpy as np, streamlit as st
 import core
@@ -52,8 +50,6 @@ origin.tell(**{TOLD!r})
 rough = "rough" in st.query_params
 show = st.query_params["show"]
 english = {ROUGH!r} if rough else "She has a white car .".split()
-if rough and show in {WIDE!r}:
-    english[1] = "longer"
 she, has = english[:2]
 may = np.tri(6, dtype=bool)
 look = np.where(may, np.random.default_rng(0).random((6, 6)), 0)
