@@ -163,6 +163,7 @@ STATE = "(root) => [root.outerHTML, ...[...root.querySelectorAll('input, select'
 NEXT_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 IN_WORDS = ("marked", "source")
 """Their buttons say in words what they have in numbers or code, so that their names do not begin with what is seen."""
+NO_NAME = re.compile(r"^\s*$")
 KEYS = ("ArrowRight", "ArrowDown", "Enter", " ")
 NIGHT = f"* {{ --st-link-color: {theme.DARK.link} !important; }}"
 """Pages of Streamlit alone have colours of their own."""
@@ -279,3 +280,4 @@ def test_an_instrument_is_for_keyboard_ear_night_and_phone(name: str, visit: Vis
     page = visit(f"{name}&rough", width=390).page
     fits_sideways(page, 390)
     assert page.evaluate("window.owned") is None and page.locator(".atlas img[src=x]").count() == 0
+    assert page.locator(".atlas").get_by_role("option", name=NO_NAME).count() == 0

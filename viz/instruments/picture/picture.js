@@ -98,8 +98,14 @@ function option(className, i, words) {
   one.setAttribute("role", "option");
   one.dataset.i = i;
   one.tabIndex = -1;
-  if (words !== undefined) make("span", "word", one, words).dir = "auto";
+  if (words !== undefined) writeWord(one, words);
   return one;
+}
+
+/** A word; one without letters has a name for a screen reader. */
+function writeWord(box, word) {
+  make("span", "word", box, word).dir = "auto";
+  if (!word.trim()) make("span", "sr", box, word.includes("\n") ? say("a line break") : say("blank"));
 }
 
 /** The words that ask, the keys beside the picture, the cells on it. */
@@ -116,7 +122,7 @@ function fill(view) {
   view.small = (asks ?? []).map((word, i) => {
     const one = button(null, "small", "", () => { view.form = "one"; choose(view, i); view.words[i].focus({ preventScroll: true }); });
     one.canvas = drawing(one);
-    make("span", "word", one, word).dir = "auto";
+    writeWord(one, word);
     one.aside = make("span", "aside quiet", one);
     return one;
   });
