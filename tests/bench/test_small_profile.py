@@ -72,7 +72,7 @@ def places() -> list[Place]:
     models = [*manifest.read_manifest(manifest.shipped_folder())]
     found += VIEWS
     found += [("", {"model": name}) for name in models] + [
-        ("models", {"models.model": name}) for name in models
+        ("models", {"models.which": name}) for name in models
     ]
     return found[::EVERY]
 
