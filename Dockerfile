@@ -22,7 +22,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends "libjemalloc2=5
     && useradd --system --uid 10001 --home-dir /tmp --no-create-home atlas
 COPY --from=build /opt/atlas /opt/atlas
 ENV PATH="/opt/atlas/bin:$PATH" HOME="/tmp" PYTHONDONTWRITEBYTECODE="1" ATLAS_PROFILE="container"
-ENV LD_PRELOAD="libjemalloc.so.2" MALLOC_CONF="narenas:2,dirty_decay_ms:500,muzzy_decay_ms:0,background_thread:true"
+ENV LD_PRELOAD="libjemalloc.so.2" MALLOC_CONF="narenas:2,dirty_decay_ms:0,muzzy_decay_ms:0,background_thread:true"
 WORKDIR /tmp
 USER 10001
 EXPOSE 8501

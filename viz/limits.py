@@ -45,9 +45,8 @@ container is the Dockerfile's. small is for a hosted Space: the shipped models a
 ready before somebody asks; models that nobody uses are closed where memory is short.
 """
 UPLOADED = 2**29
-SHARE, TIGHT, CALM = 0.9, 0.85, 0.8
-"""Of the cap of memory, the shares at which nobody new is let in, at which what can be made again is released, and below
-which models stay open that nobody uses."""
+SHARE, TIGHT = 0.9, 0.8
+"""Of the cap of memory, the shares at which nobody new is let in, and at which models that nobody uses are closed and what can be made again is released."""
 M_MMAP_THRESHOLD, M_ARENA_MAX, MADV_DONTNEED = -3, -8, 4
 """Names of Linux and glibc (malloc.h, sys/mman.h)."""
 LARGE, LIBRARY = 2**20, 1024
@@ -116,7 +115,7 @@ def free_bytes(share: float = SHARE) -> float:
 
 def calm_bytes() -> float:
     """Return the bytes that are free before shipped models are closed that nobody uses; infinite without a limit."""
-    return free_bytes(CALM)
+    return free_bytes(TIGHT)
 
 
 def apply_profile() -> None:
