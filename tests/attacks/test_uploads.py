@@ -49,22 +49,22 @@ def sender(good: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sender]:
 def edited(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
     """A file of JSON with something else in it."""
 
-    def made(given: bytes) -> bytes:
+    def upload(given: bytes) -> bytes:
         values = json.loads(given)
         change(values)
         return json.dumps(values).encode()
 
-    return made
+    return upload
 
 
 def header(values: dict[str, Any] | Callable[[bytes], bytes]) -> Callable[[Sender], bytes]:
     """The good weights with this header in place of theirs, or with theirs changed."""
 
-    def made(sender: Sender) -> bytes:
+    def upload(sender: Sender) -> bytes:
         own = values(sender.head[8:]) if callable(values) else values
         return packed(own, sender.files[WEIGHTS][len(sender.head) :])
 
-    return made
+    return upload
 
 
 def first(values: dict[str, Any]) -> dict[str, Any]:

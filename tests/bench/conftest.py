@@ -1,4 +1,4 @@
-"""What measurements share: the whole app as a server, a page of it, and the threads that a file says it is measured with."""
+"""Fixtures of measurements: the whole app as a server, a page of it, and the threads that a file says it is measured with."""
 
 from __future__ import annotations
 

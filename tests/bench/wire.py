@@ -156,7 +156,7 @@ def shown(element: Element) -> bytes:
 
 
 async def answers(url: str, *links: tuple[str, Mapping[str, str]]) -> list[Answer]:
-    """What one visitor is answered who follows these links."""
+    """Return the answers to one visitor who follows these links."""
     visit = await Visit.opened(url)
     found = [await visit.ask(*link) for link in links]
     await visit.close()

@@ -87,7 +87,7 @@ def opened(page: Any, address: str, place: str = "h1") -> None:
 
 
 def in_link(page: Any, name: str) -> str:
-    """What the page's address says under a name."""
+    """Return a value of the page's address by its name."""
     return parse_qs(urlsplit(page.url).query).get(name, [""])[0]
 
 

@@ -108,7 +108,7 @@ class Visit:
         return self.page.locator(".atlas").nth(n).get_attribute(f"data-{name}")
 
     def data(self, names: str, n: int = 0) -> list[str | None]:
-        """What an instrument says of itself under these names, with spaces between them."""
+        """Return the attributes of an instrument whose names `names` lists, with spaces between them."""
         return [self.attribute(name, n) for name in names.split()]
 
     def press(self, *keys: str) -> None:

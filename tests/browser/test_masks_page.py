@@ -24,22 +24,22 @@ def test_a_clicked_cell_changes_the_run_the_link_and_can_be_undone(visitor, app_
     row = n // 2  # that is chosen first
     causal, more = (f"may attend to {row + extra} of {n} words" for extra in (1, 2))
 
-    def said(words: str) -> None:
+    def expect_words(words: str) -> None:
         page.get_by_text(words).first.wait_for()
 
-    said(causal)
+    expect_words(causal)
     toggle(page, row, n - 1)
-    said(more)
+    expect_words(more)
     page.wait_for_url("**masks.kind=own**")
     link = page.url
     toggle(page, row, 0)
-    said(causal)
+    expect_words(causal)
     page.get_by_role("button", name="Undo").click()
-    said(more)
+    expect_words(more)
     page.wait_for_url(link)
     page.get_by_role("radio", name="causal").click()
-    said(causal)
+    expect_words(causal)
     page.wait_for_selector(f'.editor[data-allowed="{allowed}"]')
     page.goto(link)
-    said(more)
+    expect_words(more)
     page.wait_for_selector(f'.editor[data-allowed="{allowed + 1}"]')

@@ -260,18 +260,18 @@ def test_what_is_copied_for_other_programs_is_never_markup(visit: Visitor, tmp_p
 def test_a_heatmap_is_cells_in_svg_and_an_image_when_there_are_thousands(
     visit: Visitor, tmp_path: Path
 ) -> None:
-    def drawn(show: str) -> list[ET.Element]:
+    def saved_svg(show: str) -> list[ET.Element]:
         return [*ET.parse(saved(visit(show).page, "svg", tmp_path)).getroot().iter()]
 
     def kinds(parts: list[ET.Element], *names: str) -> list[int]:
         tags = [part.tag.removeprefix(SVG) for part in parts]
         return [tags.count(name) for name in names]
 
-    small = drawn("heat")
+    small = saved_svg("heat")
     square = [part for part in small if part.get("width") and part.get("width") == part.get("height")]
     cells = [part for part in square if (part.get("fill") or "none") != "none"]
     assert len(cells) >= np.tri(12, k=2).sum() and kinds(small, "image", "pattern") == [0, 1]
-    images, rectangles = kinds(drawn("heat&n=80"), "image", "rect")
+    images, rectangles = kinds(saved_svg("heat&n=80"), "image", "rect")
     assert images == 1 and rectangles < 100
 
 

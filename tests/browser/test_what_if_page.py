@@ -1,4 +1,4 @@
-"""What if in a real browser: a head is switched off by clicking and taken back; a cell is forbidden."""
+"""The page *What if* in a real browser: a head is switched off by clicking and taken back; a cell is forbidden."""
 
 from __future__ import annotations
 

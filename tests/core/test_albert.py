@@ -159,8 +159,8 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def begun(monkeypatch):
-    """Makes either stage, small: `begun(kind)`."""
+def start_stage(monkeypatch):
+    """Return the function that makes either stage, small: `start_stage(kind)`."""
     config = replace(albert_mini.RECIPE.config, d_embed=7, **SHAPE)
     recipe = replace(albert_mini.RECIPE, config=config, inherit=lambda network: None, steps=4)
     monkeypatch.setattr(albert_mini, "RECIPE", recipe)
@@ -174,8 +174,8 @@ def begun(monkeypatch):
 
 
 @pytest.fixture
-def task(begun):
-    return begun(albert_mini.Orders)
+def task(start_stage):
+    return start_stage(albert_mini.Orders)
 
 
 @pytest.mark.parametrize("in_order", [True, False])
@@ -214,8 +214,8 @@ def test_windows_grow_and_the_pull_falls(task):
     assert shares[0] == bert_mini.HIDDEN and shares[-1] == pytest.approx(0.15)
 
 
-def test_the_second_stage_begins_as_bert_mini_tells_what_follows(begun):
-    task = begun(albert_mini.SecondStage)
+def test_the_second_stage_begins_as_bert_mini_tells_what_follows(start_stage):
+    task = start_stage(albert_mini.SecondStage)
     torch.manual_seed(0)
     network = ALBERT(albert_mini.RECIPE.config)
     assert isinstance(task, Follower)
@@ -235,8 +235,8 @@ def test_the_second_stage_begins_as_bert_mini_tells_what_follows(begun):
 @pytest.mark.parametrize(
     ("kind", "step"), [(albert_mini.Orders, 0), (albert_mini.Orders, 3), (albert_mini.SecondStage, 4)]
 )
-def test_the_loss_is_both_objectives_and_the_distance_as_long_as_it_counts(begun, kind, step):
-    task = begun(kind)
+def test_the_loss_is_both_objectives_and_the_distance_as_long_as_it_counts(start_stage, kind, step):
+    task = start_stage(kind)
     torch.manual_seed(0)
     network = ALBERT(albert_mini.RECIPE.config)
     batch, _ = task.batch(step)
@@ -290,7 +290,7 @@ def test_the_loss_is_both_objectives_and_the_distance_as_long_as_it_counts(begun
 
 
 def spread(own: torch.Tensor, goal: torch.Tensor) -> float:
-    """What is left of the goal's variance."""
+    """Return the share of the goal's variance that a fit leaves unexplained."""
     return float((own - goal).square().sum() / (goal - goal.mean(0)).square().sum())
 
 

@@ -215,7 +215,7 @@ COPIERS = tuple(f"copy-{cell}{more}" for cell in ("rnn", "lstm", "gru") for more
 
 @cache
 def card(name: str) -> str:
-    """What stands written on a card."""
+    """Return the text of a card."""
     text = (shipped_folder() / name / "README.md").read_text(encoding="utf-8")
     for place in set(re.findall(r"\(computed: (\w+)\)", text)):
         text = remove_places(text, place)
@@ -313,7 +313,7 @@ def test_blanks_are_filled_as_the_card_says(name):
 
 
 def written_on(model: Model, given: str, n: int, how: Greedy | Sample = GREEDY) -> str:
-    """What a model writes behind a text, in `n` tokens at most."""
+    """Return the continuation of a text by a model, at most `n` tokens."""
     read = model.tokenizer.decode(model.tokenizer.encode(given).ids)
     text = list(decode(model, given, how, max_new_tokens=n))[-1].text
     assert text.startswith(read)
