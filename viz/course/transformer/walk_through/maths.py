@@ -51,7 +51,7 @@ def looked_at(run: Run, row: int) -> int:
 
 
 def _station(run: Run, box: Box, row: int) -> Station:
-    vector = tensor_at(run, box.gives)[row]
+    vector = tensor_at(run, box.gives)[row].copy()  # a view would keep the whole tensor
     stream = box.kind in ("embed", "position", "add", "final")
     change = looks = alive = guess = None
     if box.kind in ("add", "position"):

@@ -20,6 +20,7 @@ from viz.course.transformer.walk_through.params import SLUG, Data, Params
 from viz.instruments import diagram
 from viz.instruments.diagram.diagram import picked_box
 from viz.labels import distinct, formulas, literal, percent
+from viz.memo import remembered
 from viz.shell import present_layout, state
 from viz.widgets import controls, exhibit_parts, page_parts
 
@@ -38,12 +39,13 @@ CHOICES = 4
 def step_state(step: int, params: Params, data: Data) -> StepState:
     """Return the state of a step: the chosen box, the row of the decoder and its stations."""
     layer = min(params.layer, data.run.model.config.n_layers - 1)
+    asked = remembered(data.run, f"{SLUG}asked", lambda: telling(data))
     row = (
-        state.read(f"{SLUG}word", telling(data), state.whole_number(0, len(data.run.tokens) - 1))
+        state.read(f"{SLUG}word", asked, state.whole_number(0, len(data.run.tokens) - 1))
         if step == WALK
-        else telling(data)
+        else asked
     )
-    way = journey(data.run, row)
+    way = remembered(data.run, (f"{SLUG}way", row), lambda: journey(data.run, row))
     roles = tuple(dict.fromkeys(map(transformer_map.role, data.boxes)))
     role = state.read(f"{SLUG}box", FIRST[step], state.one_of(roles))
     box = next(
