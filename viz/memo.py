@@ -72,10 +72,11 @@ class Memo:
             self._make_room()
         return value
 
-    def clear(self) -> None:
-        """Forget everything."""
+    def clear(self, above: int = 0) -> None:
+        """Forget every value of more than `above` bytes."""
         with self._lock:
-            self._entries.clear()
+            for key in [key for key, entry in self._entries.items() if entry.nbytes > above]:
+                del self._entries[key]
 
     def _make_room(self) -> None:
         for key in [key for key, entry in self._entries.items() if entry.thing() is None]:

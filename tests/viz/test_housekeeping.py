@@ -269,6 +269,7 @@ def test_near_the_cap_of_memory_what_can_be_made_again_is_released_even_while_pa
     )
     house.patch.setattr(housekeeping.memo, "remembered", memo)
     house.patch.setattr(housekeeping, "REST", 3600.0)
+    memo(kept, "facts", lambda: "of a closed model")
     house.keeper.settle()
     house.keeper.look()
     assert forgot == []
@@ -277,7 +278,8 @@ def test_near_the_cap_of_memory_what_can_be_made_again_is_released_even_while_pa
     house.patch.setenv(limits.VARIABLE, "100M")
     for megabytes, released in ((75, 0), (85, 1), (89, 1), (81, 1), (87, 2), (91, 2), (93, 3)):
         house.patch.setattr(limits, "memory_in_use", lambda megabytes=megabytes: megabytes * 2**20)
-        memo(kept, "chart", lambda megabytes=megabytes: megabytes)
+        memo(kept, "chart", lambda: bytes(2**20))
         house.keeper.look()
         assert forgot == ["results", "models"] * released, "above 80 of 100, and again where 5 more came"
-    assert memo(kept, "chart", lambda: 0) == 0
+    assert memo(kept, "chart", lambda: b"") == b""
+    assert memo(kept, "facts", lambda: "made again") == "of a closed model", "small ones cost more to make than to keep"

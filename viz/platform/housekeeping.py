@@ -29,6 +29,8 @@ OFTEN, SELDOM = 60.0, 300.0
 """Seconds from one walk through the whole heap to the next, when somebody has left and it is quiet, and else."""
 MANY = 50
 """Visitors who have left since the last walk that make one due at once: each leaves half a megabyte that only a walk finds."""
+LIGHT = 2**16
+"""Bytes up to which a remembered value stays when memory is released: to make the facts of all models again would open every one."""
 GROWTH = 0.05
 """The share of the cap by which memory grows until it is released again before `REST` is over."""
 QUIET = 1.0
@@ -78,7 +80,7 @@ def release_memory() -> None:
     """Release what can be made again when somebody asks: results, charts, and models that nobody uses."""
     engine = core.serving.engine.default()
     engine.forget()
-    memo.remembered.clear()
+    memo.remembered.clear(above=LIGHT)
     engine.close_unused()
     limits.return_freed_memory()
 
