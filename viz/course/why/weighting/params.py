@@ -12,7 +12,7 @@ from viz.widgets.knobs import Knobs, knob, pills, sentence, slider, url_only
 SLUG, MODEL = "weighting", "gpt-mini"
 SENTENCE = " ".join(weighting.WORDS) + "."
 SOURCES = {
-    "hand": mark("set by hand, large for the words in bold"),
+    "hand": mark("set by hand, large for what matters here"),
     "equal": mark("all the same"),
     "model": mark("surprisal for gpt-mini"),
     "own": mark("my own sliders"),
