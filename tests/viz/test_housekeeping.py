@@ -282,4 +282,6 @@ def test_near_the_cap_of_memory_what_can_be_made_again_is_released_even_while_pa
         house.keeper.look()
         assert forgot == ["results", "models"] * released, "above 80 of 100, and again where 5 more came"
     assert memo(kept, "chart", lambda: b"") == b""
-    assert memo(kept, "facts", lambda: "made again") == "of a closed model", "small ones cost more to make than to keep"
+    assert memo(kept, "facts", lambda: "made again") == "of a closed model", (
+        "small ones cost more to make than to keep"
+    )

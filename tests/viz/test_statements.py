@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import viz
+from viz import languages
 from viz.classroom.room import LASTS
 from viz.classroom.seats import LEAD, SEAT
 from viz.classroom.store import Guesses
@@ -48,3 +49,23 @@ def test_each_statement_has_its_parts_and_names_what_is_missing() -> None:
         assert "" in parts and missing in parts and all(parts.values())
     gaps = dict(accessibility.compute())["Known gaps"].splitlines()
     assert len(gaps) >= 8 and all(gap.startswith("- ") for gap in gaps)
+
+
+@pytest.mark.parametrize("module", [privacy, accessibility])
+@pytest.mark.parametrize("code", [one.code for one in languages.LANGUAGES.values() if not one.hidden])
+def test_a_statement_has_the_same_parts_lines_names_and_numbers_in_each_language(module, code: str) -> None:
+    def skeleton() -> list[tuple[int, list[str], list[str]]]:
+        return [
+            (
+                text.count("\n"),
+                re.findall(r"`[^`]*`", text),
+                re.findall(r"\d+", re.sub(r"(?<=\d)[,\u202f](?=\d)", "", text)),
+            )
+            for _, text in module.compute()
+        ]
+
+    english = skeleton()
+    with languages.using(code):
+        assert skeleton() == english
+        words = "\n".join(text for _, text in module.compute())
+    assert (words == "\n".join(text for _, text in module.compute())) == (code == "en")

@@ -8,10 +8,17 @@ from pathlib import Path
 
 import streamlit as st
 
+from viz.languages import current
+
 
 def sections(file: Path) -> list[tuple[str, str]]:
-    """Return the parts of a Markdown file, each with its heading; the first, below the title of the file, has none."""
-    first, *others = re.split(r"^## ", file.read_text("utf-8"), flags=re.MULTILINE)
+    """Return the parts of a Markdown file, each with its heading; the first, below the title of the file, has none.
+
+    Where a `statement.es.md` is beside it, a visitor who reads Spanish gets that.
+    """
+    translated = file.with_suffix(f".{current().code}.md")
+    text = (translated if translated.exists() else file).read_text("utf-8")
+    first, *others = re.split(r"^## ", text, flags=re.MULTILINE)
     parts = (part.partition("\n")[::2] for part in others)
     return [("", first.partition("\n")[2].strip()), *((heading, text.strip()) for heading, text in parts)]
 
