@@ -20,6 +20,9 @@ from viz.languages import _, mark, write_number
 SHEET = mark("Exercises to print")
 """The fold and the group of homework with exercises, which the record of a lecture links, too."""
 _MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
+_JOINER = re.compile("[\u200c\u200d\U000e0020-\U000e007f]")
+"""Characters that join or part letters of a word (Persian), or make one emoji of several (a family, the flag of Wales): unchanged among others."""
+_ONLY_JOINERS = re.compile("[\u200c\u200d\ufe00-\ufe0f\U000e0020-\U000e007f]+")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=\"'@/])")
 _INDEXED = re.compile(
@@ -47,8 +50,8 @@ def bare_token(token: str) -> str:
 def visible(token: str) -> str:
     r"""Return the token with its white space, controls and lone surrogates made visible; an empty token is "∅".
 
-    >>> visible(" cat"), visible("a\nb"), visible(""), visible("\x00"), visible("\ud800")
-    ('·cat', 'a↵b', '∅', '␀', '�')
+    >>> visible(" cat"), visible("a\nb"), visible(""), visible("\x00"), visible("\ud800"), visible("\u200d")
+    ('·cat', 'a↵b', '∅', '␀', '�', 'U+200D')
     """
     if token.isalnum() and token.isascii():
         return token
@@ -56,6 +59,8 @@ def visible(token: str) -> str:
 
 
 def _write_visibly(token: str) -> str:
+    if _ONLY_JOINERS.fullmatch(token):
+        return "".join(f"U+{ord(letter):04X}" for letter in token)
     return "".join(_visible(letter) for letter in token) or "∅"
 
 
@@ -73,7 +78,7 @@ def _visible(letter: str) -> str:
         return "␡" if code == 127 else "�"
     if kind == "Zs":
         return "␣"
-    if kind in ("Cc", "Cf", "Zl", "Zp") and letter != "\u200d":  # a joiner keeps an emoji family together
+    if kind in ("Cc", "Cf", "Zl", "Zp") and not _JOINER.match(letter):
         return f"U+{code:04X}"
     return letter
 

@@ -151,9 +151,17 @@ def test_streamlit_still_tells_back_from_forward() -> None:
 def test_a_label_is_never_markup(text: str) -> None:
     assert not set("<>") & set(labels.plotly_label(text))
     hidden = {"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"}
+    joining = {"\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080))}
     assert not any(
-        unicodedata.category(letter) in hidden and letter != "\u200d" for letter in labels.visible(text)
+        unicodedata.category(letter) in hidden and letter not in joining for letter in labels.visible(text)
     )
+
+
+def test_what_joins_letters_stays_between_them_and_has_a_name_alone() -> None:
+    persian, wales = "می\u200cخواهم", "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f"
+    assert labels.visible(persian) == persian and labels.visible(wales) == wales
+    assert labels.visible("\u200c") == "U+200C" and labels.visible("\ufe0f") == "U+FE0F"
+    assert labels.visible("so\u00adft") == "soU+00ADft"
 
 
 @given(some.text(alphabet="ab*_[]()!`$\\:<>#~", max_size=30))

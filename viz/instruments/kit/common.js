@@ -2,13 +2,19 @@
 
 import { PALETTES } from "./page/given.js";
 
-const MARKS = { "\n": "\u21b5", "\t": "\u21e5", "\r": "\u240d", "\u0000": "\u2400" };
+const MARKS = { "\n": "\u21b5", "\t": "\u21e5", "\r": "\u240d", "\u007f": "\u2421" };
+const UNSEEN = /(?![\u200c\u200d\u{e0020}-\u{e007f}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;   // what joins letters or emoji stays
+const ONLY_UNSEEN = /^[\p{Cf}\p{Variation_Selector}]+$/u;
 
-/** Whitespace and control characters made visible; everything else untouched. */
+const codePoint = (c) => `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+const controlMark = (c) => MARKS[c] ?? (c < " " ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : codePoint(c));
+const blank = (c) => ({ " ": "\u00b7", "\u00a0": "\u237d" })[c] ?? "\u2423";
+
+/** A token of white space alone, control characters and invisible ones made visible, as viz/labels.py does; everything else untouched. */
 export function visible(text) {
   if (text === "") return "\u2205";
-  if (/^ +$/.test(text)) return "\u00b7".repeat(text.length);
-  return text.replace(/[\n\t\r\u0000]/g, (c) => MARKS[c]).replace(/[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+  if (/^\p{Zs}+$/u.test(text)) return [...text].map(blank).join("");
+  return ONLY_UNSEEN.test(text) ? [...text].map(codePoint).join("") : text.replace(UNSEEN, controlMark);
 }
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
