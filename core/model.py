@@ -531,8 +531,9 @@ class Model:
         return side.ids.index(self.tokenizer.mask)
 
     def _masks(self, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the pattern of the masks where `patterns` keep attention patterns: masks are views, and pictures need both."""
-        return () if "*" in patterns or not any(p.endswith("pattern") for p in patterns) else ("*.allowed",)
+        """Return the paths of the masks beside the attention patterns that `patterns` keep: masks are views, and pictures need both."""
+        kept = [] if "*" in patterns else [path for each in patterns for path in each.split("|")]
+        return tuple(path.removesuffix("pattern") + "allowed" for path in kept if path.endswith("pattern"))
 
     def token_vector(self, text: str) -> Float[Tensor, " d_model"]:
         """Return the embedding (d_model,) of the one token that a text is. Raises InputError where the text is several tokens."""

@@ -21,20 +21,32 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
 
 
+LARGE = 2**21
+"""Scores of all heads (8 MB) from which on those of one head at a time are in memory."""
+
+
 def masked_softmax(
     scores: Float[Tensor, "*batch query key"],
     allowed: Bool[Tensor, "*#batch #query key"],
     times: Shaped[Tensor, "*#batch #query key"] | None = None,
     sink: Float[Tensor, "*batch query one"] | None = None,
+    *,
+    overwrite: bool = False,
 ) -> Float[Tensor, "*batch query key"]:
     """Return the softmax over the keys that may be attended (`allowed` is True); masked cells are exactly 0.
 
     A row with nothing allowed gives zeros: by decision, where other code gives NaN or a uniform row. `times` is how often
-    each key counts. `sink` is a score that counts beside those of the keys and takes its weight from them.
+    each key counts. `sink` is a score that counts beside those of the keys and takes its weight from them. With `overwrite`
+    the scores are lost: of a long text each further matrix takes as much memory as all the rest of a run.
 
     >>> masked_softmax(torch.zeros(2, 2), torch.tensor([[True, False], [False, False]])).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
+    if overwrite and times is None and sink is None:
+        masked = ~allowed
+        return (
+            scores.masked_fill_(masked, torch.finfo(scores.dtype).min).softmax(-1).masked_fill_(masked, 0.0)
+        )
     counted = scores if times is None else scores + times.log().to(scores.dtype)
     filled = torch.where(allowed, counted, torch.finfo(scores.dtype).min)
     if sink is not None:
@@ -91,10 +103,15 @@ class MultiHeadAttention(nn.Module):
         allowed: Bool[Tensor, "... #query key"],
         tap: Tap = OFF,
     ) -> Float[Tensor, "batch head query d_head"]:
-        """Return for each query the values, mixed with its attention weights."""
-        scores = tap("scores", q @ k.mT / math.sqrt(self.d_head), "batch head query key")
+        """Return for each query the values, mixed with its attention weights; of a long text one head after the other, where no tap wants them."""
+        shape = (*q.shape[:-1], k.shape[-2])
+        if math.prod(shape) > LARGE and q.shape[1] > 1 and not tap.wants("scores", "allowed", "pattern"):
+            heads = zip(*(side.split(1, 1) for side in (q, k, v, allowed.expand(shape))), strict=True)
+            return torch.cat([self.mix(*head) for head in heads], dim=1)
+        scores = tap("scores", (q @ k.mT).div_(math.sqrt(self.d_head)), "batch head query key")
         allowed = tap("allowed", allowed.expand_as(scores), "batch head query key")
-        pattern = tap("pattern", masked_softmax(scores, allowed), "batch head query key")
+        spent = not tap.wants("scores") and not scores.requires_grad
+        pattern = tap("pattern", masked_softmax(scores, allowed, overwrite=spent), "batch head query key")
         return pattern.to(v.dtype) @ v
 
     def projections(

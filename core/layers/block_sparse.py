@@ -253,10 +253,12 @@ class BlockSparseAttention(PackedAttention):
         """Return for each query the values, mixed with its attention weights."""
         if allowed.is_sparse(tap):
             return allowed.sparse(q, k, v)
-        mask = allowed.dense(tap)
+        mask, times = allowed.dense(tap), allowed.key_counts
+        if times is None:
+            return self.mix(q, k, v, mask, tap)
         scores = tap("scores", q @ k.mT / math.sqrt(self.d_head), "batch head query key")
         mask = tap("allowed", mask.expand_as(scores), "batch head query key")
-        weights = masked_softmax(scores, mask, allowed.key_counts)
+        weights = masked_softmax(scores, mask, times)
         return tap("pattern", weights, "batch head query key").to(v.dtype) @ v
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from core import masks, record
+from core.layers import attention as attention_layer
 from core.layers.attention import MultiHeadAttention, masked_softmax
 from core.layers.packed_attention import PackedAttention
 from core.layers.sdpa import fused_attention, fused_attention_on_gpu
@@ -253,3 +254,23 @@ def test_a_sink_takes_weight_from_the_keys_as_a_column_that_is_dropped():
     torch.testing.assert_close(found, beside[..., :-1])
     torch.testing.assert_close(found.sum(-1, keepdim=True)[:, :, 1:], 1 - beside[..., 1:, -1:])
     assert (found[:, :, 0] == 0).all()
+
+
+@pytest.mark.parametrize(
+    "allowed", [masks.causal(7), masks.not_padding(torch.tensor([[1, 1, 1, 1, 1, 0, 0]]).bool())]
+)
+def test_long_texts_head_by_head_are_the_same_and_scores_that_are_kept_are_not_overwritten(
+    allowed, monkeypatch
+) -> None:
+    layer, x = MultiHeadAttention(d_model=12, n_heads=3).eval(), torch.randn(1, 7, 12)
+    with torch.inference_mode():
+        whole = layer(x, x, allowed)
+        monkeypatch.setattr(attention_layer, "LARGE", 1)
+        torch.testing.assert_close(layer(x, x, allowed), whole, rtol=1e-6, atol=1e-6)
+        out, kept = record(layer, x, x, allowed, keep=("scores", "pattern", "q", "k"))
+    torch.testing.assert_close(out, whole, rtol=1e-6, atol=1e-6)
+    by_hand = kept["q"] @ kept["k"].mT / 2
+    torch.testing.assert_close(kept["scores"], by_hand, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(kept["pattern"], masked_softmax(by_hand, allowed), rtol=1e-5, atol=1e-6)
+    lost = masked_softmax(by_hand.clone(), allowed.expand_as(by_hand), overwrite=True)
+    assert torch.equal(lost, masked_softmax(by_hand, allowed))

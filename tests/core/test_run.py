@@ -150,6 +150,8 @@ def test_keep_and_edits(writer):
     assert set(run.trace.names()) == {
         f"layer.{i}.self_attn.{leaf}" for i in (0, 1) for leaf in ("allowed", "pattern")
     }
+    one = writer.run("The animal", keep="layer.1.self_attn.pattern|layer.0.resid_mid").trace
+    assert set(one.names()) == {"layer.0.resid_mid", "layer.1.self_attn.allowed", "layer.1.self_attn.pattern"}
     np.testing.assert_array_equal(run.attention().weights, plain.attention().weights)
     assert not np.array_equal(run.logits, plain.logits)
     with pytest.raises(ValueError, match="patern"):

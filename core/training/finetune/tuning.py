@@ -122,20 +122,32 @@ def load_base(name: str = BODY) -> Model:
 
 def add_head(tuning: Tuning, base: Model, seed: int = 0) -> nn.Module:
     """Return the network of `base` with the head that is missing: small normal weights and zero biases; the weights that learn require gradients."""
-    network, rng = (
-        uninitialised_network(base.spec, replace(base.config, **tuning.goal_spec.head)),
-        torch.Generator().manual_seed(seed),
-    )
-    held = {name: weight.clone() for name, weight in base.network.state_dict().items()}
-    for name, weight in network.named_parameters():
-        if name.startswith(HEADS):
-            many = weight.ndim > 1
-            held[name] = (
-                torch.randn(weight.shape, generator=rng) * 0.02 if many else torch.zeros(weight.shape)
-            )
-    network.load_state_dict({name: held[name] for name in network.state_dict()}, assign=True)
+    network, rng = empty_network(tuning, base), torch.Generator().manual_seed(seed)
+    head = {
+        name: torch.randn(weight.shape, generator=rng) * 0.02
+        if weight.ndim > 1
+        else torch.zeros(weight.shape)
+        for name, weight in network.named_parameters()
+        if name.startswith(HEADS)
+    }
+    return load_weights(network, base, head)
+
+
+def empty_network(tuning: Tuning, base: Model) -> nn.Module:
+    """Return the network of `base` with a head, without numbers; the weights that learn require gradients."""
+    network = uninitialised_network(base.spec, replace(base.config, **tuning.goal_spec.head))
     for name, weight in network.named_parameters():
         weight.requires_grad_(is_trainable(tuning, name, base.config.n_layers))
+    return network
+
+
+def load_weights(network: nn.Module, base: Model, weights: Mapping[str, Tensor]) -> nn.Module:
+    """Return the network with these weights, which it takes over, and copies of those of `base` for the others."""
+    before = base.network.state_dict()
+    numbers = {
+        name: weights[name] if name in weights else before[name].clone() for name in network.state_dict()
+    }
+    network.load_state_dict(numbers, assign=True)
     return network
 
 
@@ -261,12 +273,12 @@ def _report(goal: Goal, network: nn.Module, held_out: list[Rows], step: int, sec
 
 
 def model(tuning: Tuning, weights: Mapping[str, Tensor], name: str, base: Model | None = None) -> Model:
-    """Return the base with its head, and these weights in place of its own.
+    """Return the base with its head, and these weights, which it takes over, in place of its own.
 
     Raises InputError for weights that are not those of this tuning.
     """
     base = load_base() if base is None else base
-    network = add_head(tuning, base)
+    network = empty_network(tuning, base)
     wanted = {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
     if {name: weight.shape for name, weight in wanted.items()} != {
         name: weight.shape for name, weight in weights.items()
@@ -276,7 +288,7 @@ def model(tuning: Tuning, weights: Mapping[str, Tensor], name: str, base: Model 
             "They are all that the tuning moves.",
             "Tune it again.",
         )
-    network.load_state_dict({name: weight.float() for name, weight in weights.items()}, strict=False)
+    load_weights(network, base, {name: weight.float() for name, weight in weights.items()})
     return Model(name, base.spec, network.cfg, network, base.tokenizer)
 
 
@@ -347,9 +359,9 @@ class RecordedRun(records.RecordedRun[Tuning]):
 
     def model(self, name: str) -> Model:
         """Return the tuned model."""
-        path = need(self.folder, WEIGHTS)
+        path, base = need(self.folder, WEIGHTS), load_base()
         read_header(path)
-        return model(self.job, apply_delta(load_file(path), load_base().network.state_dict()), name)
+        return model(self.job, apply_delta(load_file(path), base.network.state_dict()), name, base)
 
 
 if __name__ == "__main__":
