@@ -10,6 +10,7 @@ from workspace_pages import page as visited
 
 from core.data.texts import texts
 from viz.labels import literal
+from viz.shell import state
 from viz.workspace.shared import head_ref, presets
 
 MODELS = ("bahdanau", "tiny-bert", "tiny-gpt", "copy-lstm-attention", "prompt-tiny")
@@ -149,3 +150,16 @@ def test_look_shows_a_copier_letter_by_letter(engine):
         == head_ref.attention_of(run, "alignment").keys
         == ("k", "a", "t")
     )
+
+
+def test_another_task_is_one_write_of_the_link(engine, monkeypatch):
+    """Two would be two entries of the browser's history where they arrive apart: back led to a page that nobody had seen."""
+    writes = []
+    test = page(model="tiny-bert", text=rows("fill")[0].text, open=False)
+    link = state._link
+    monkeypatch.setattr(state, "_link", lambda values: (writes.append(values), link(values))[1])
+    pills = next(box for box in test.button_group if "Translate" in [*box.options])
+    pills.set_value("Translate")
+    again(test)
+    assert test.query_params["model"] == "bahdanau" and "text" not in test.query_params
+    assert writes[0] == {"text": None, "pair": None, "target": None, "model": "bahdanau"}

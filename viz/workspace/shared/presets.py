@@ -105,15 +105,16 @@ def preset_in_boxes(model: str, family: Family, opening: str = "") -> Preset | N
     return next((row for row in texts("presets") if row.kind in usable and same(row, held)), None)
 
 
-def leave(model: str, family: Family) -> None:
-    """Take back, before another model, a ready-made sentence that does not fit it, and a picture where it reads sentences or the other way round."""
+def unfit_texts(model: str, family: Family) -> dict[str, None]:
+    """Return the boxes to be emptied before another model: all of a ready-made sentence that does not fit it, or of a picture where it reads sentences or the other way round."""
     if bool(family.reads) != now().get("text", "").startswith(doodles.PREFIX) or (
         not typed(now())
         and not any(
             row.text == now().get("text") for row in texts("presets") if row.kind in kinds(model, family)
         )
     ):
-        state.write(**dict.fromkeys(NAMES))
+        return dict.fromkeys(NAMES)
+    return {}
 
 
 def typed(boxes: Texts) -> bool:

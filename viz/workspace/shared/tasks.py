@@ -288,8 +288,7 @@ def _input_name() -> str:
 
 def take(model: str) -> None:
     """Go on with another model. What the visitor typed stays; a ready-made sentence for another task goes."""
-    presets.leave(model, usable()[model])
-    state.write(model=model)
+    state.write(**presets.unfit_texts(model, usable()[model]), model=model)  # one entry of the history
 
 
 def written_by(model: Model) -> str:
