@@ -479,6 +479,9 @@ def test_a_movement_comes_back_within_half_a_step():
     assert ((back["w"] - after["w"])[[0, 1, 3, 4, 5]].abs() <= step[:, None] / 2 + 1e-6).all()
     for name in ("odd", "b", "new"):
         torch.testing.assert_close(back[name], after[name], atol=1e-3, rtol=1e-3)
+    own = {name: weight.clone() for name, weight in before.items()}
+    inside = apply_delta(kept, own, overwrite=True)
+    assert inside["w"] is own["w"] and all(torch.equal(inside[name], back[name]) for name in back)
     still = apply_delta(encode_delta(before, before), before)
     assert all(torch.equal(still[name], before[name]) for name in before)
 

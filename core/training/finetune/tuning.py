@@ -361,7 +361,8 @@ class RecordedRun(records.RecordedRun[Tuning]):
         """Return the tuned model."""
         path, base = need(self.folder, WEIGHTS), load_base()
         read_header(path)
-        return model(self.job, apply_delta(load_file(path), base.network.state_dict()), name, base)
+        weights = apply_delta(load_file(path), base.network.state_dict(), overwrite=True)
+        return model(self.job, weights, name, base)
 
 
 if __name__ == "__main__":

@@ -44,8 +44,10 @@ def encode_delta(weights: Mapping[str, Tensor], before: Mapping[str, Tensor]) ->
     return kept
 
 
-def apply_delta(delta: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the weights from their stored change and their earlier values."""
+def apply_delta(
+    delta: Mapping[str, Tensor], before: Mapping[str, Tensor], *, overwrite: bool = False
+) -> dict[str, Tensor]:
+    """Return the weights from their stored change and their earlier values; with `overwrite` in place of those, which saves the memory of a copy."""
     found = dict[str, Tensor]()
     for name, stored in delta.items():
         if name.endswith((SCALE, ROWS)):
@@ -54,6 +56,6 @@ def apply_delta(delta: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> di
             found[name] = stored.float() + before[name] if name in before else stored.float()
             continue
         whole = torch.stack((stored // 16, stored % 16), dim=-1).flatten(1).float() - (MOST + 1)
-        found[name] = before[name].clone()
+        found[name] = before[name] if overwrite else before[name].clone()
         found[name][delta[name + ROWS].long()] += whole * delta[name + SCALE][:, None]
     return found
