@@ -119,10 +119,11 @@ TABLES_OF_DATA = (
     "viz/course/shared/prompts.toml",
     "viz/course/homework/questions.toml",
     "viz/course/errata/errata.toml",
+    "viz/course/pages/uses/cards.toml",
     "viz/sources.toml",
     *EQUATIONS,
 )
-"""Data with words that pages show: equations, homework, errata, short names of sources, and others in their lines title, says and head."""
+"""Data with words that pages show: equations, homework, errata, uses and risks, short names of sources, and others in their lines title, says and head."""
 SCORES = "assets/models/*/scores.json"
 """Scores of models, whose splits, parts and baselines are shown."""
 CARDS = "assets/models/*/README.md"
@@ -357,7 +358,7 @@ def score_messages(source: str) -> list[str]:
 
 
 def data_messages(source: str) -> list[str]:
-    """Return the words of a table of data: of homework its questions and explanations, of equations titles and notes, and of each symbol its word, shape, origin and sentence.
+    """Return the words of a table of data: of homework its questions and explanations, of uses and risks their cards, of equations titles and notes, and of each symbol its word, shape, origin and sentence.
 
     >>> data_messages('signs.all.n = ["number", "length", "Eq. (3)", "Words of the source."]\\nequations.sum.title = "A sum"')
     ['A sum', 'length', 'Words of the source.']
@@ -366,6 +367,9 @@ def data_messages(source: str) -> list[str]:
         return [model["attribution"] for model in found["models"].values()]
     if "teaching" in found:
         return [row[0] for row in found["teaching"].values()]
+    if "cards" in found:
+        names = ("group", "title", "text", "paper", "link")
+        return [*dict.fromkeys(card[name] for card in found["cards"] for name in names)]
     if "signs" not in found:
         if errata := [entry for entry in found.values() if isinstance(entry, dict) and "right" in entry]:
             return [entry[name] for entry in errata for name in ("title", "says", "right", "note")]

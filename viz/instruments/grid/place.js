@@ -25,7 +25,7 @@ export function choices(head) {
   const measures = head.measures.map((name, m) => [`m${m}`, visible(name)]);
   return {
     order: [...(head.order ? [["page", head.order_name]] : []), ["layers", say("layers")], ...(head.kind ? [["kind", say("what they do")]] : []), ...measures],
-    colour: [["none", say("none")], ...(head.kind ? [["kind", say("what they do")]] : []), ...measures],
+    colour: [["none", say("no colour")], ...(head.kind ? [["kind", say("what they do")]] : []), ...measures],
   };
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from viz.labels import literal
+from viz.languages import _
 from viz.shell import links, pages
 from viz.shell.pages import Cite, Page
 from viz.widgets import page_parts
@@ -59,15 +60,15 @@ def page() -> None:
     page_parts.title(PAGE, lesson_only=True)
     titles = {entry.slug: entry.info.title for entry in pages.discover()}
     for group in dict.fromkeys(card.group for card in CARDS):
-        st.header(group, anchor=False)
+        st.header(_(group), anchor=False)
         for card, column in zip(
             cards := [card for card in CARDS if card.group == group],
-            [column for _ in range(0, len(cards), 2) for column in st.columns(2, gap="medium")],
+            [column for _row in range(0, len(cards), 2) for column in st.columns(2, gap="medium")],
             strict=False,
         ):
             with column, st.container(border=True, gap="small"):
-                st.markdown(f"**{literal(card.title)}**")
-                st.text(card.text)
-                st.caption(literal(card.paper))
-                links.page_link(card.page, f"{card.link}: {titles[card.page]}", **card.query)
+                st.markdown(f"**{literal(_(card.title))}**")
+                st.text(_(card.text))
+                st.caption(literal(_(card.paper)))
+                links.page_link(card.page, f"{_(card.link)}: {titles[card.page]}", **card.query)
     page_parts.sources_fold(PAGE)

@@ -98,7 +98,8 @@ def read(params: Params, data: maths.Data) -> Folds:
         _("States of both directions of the encoder, and the two joined."),
     )
     at = n // 2
-    left, right = "”, “".join(data.words[: at + 1]), "”, “".join(data.words[at:])
+    between = _("”, “")
+    left, right = between.join(data.words[: at + 1]), between.join(data.words[at:])
     return _summary_and_folds(
         _(
             "h_{place} of “{word}”: {p} numbers computed from “{left}” and {back} computed from “{right}”, {both} together.",
