@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from viz import exhibit_text, languages
+from viz.course import errata
 from viz.languages import pseudo
 from viz.memo import Memo
 from viz.shell import pages
@@ -159,3 +160,10 @@ def test_the_memo_keeps_languages_apart() -> None:
     with languages.using("es"):
         assert memo(thing, "title", lambda: languages._("Course")) == "Curso"
     assert memo(thing, "title", lambda: "another") == "Course"
+
+
+def test_the_evidence_of_an_erratum_is_in_its_readers_language_though_a_worker_computes_it() -> None:
+    with languages.using("es"):
+        spanish = errata.find("E1").evidence()
+    texts = {str(element.value) for element in drawn("errata", lang="es").text}
+    assert spanish.sentence in texts and spanish.sentence != errata.find("E1").evidence().sentence

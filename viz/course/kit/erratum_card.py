@@ -12,7 +12,7 @@ from viz.course import errata
 from viz.course.errata import KINDS, Erratum, Evidence, Panel
 from viz.instruments.kit import origin
 from viz.labels import formulas, literal
-from viz.languages import _, current, using
+from viz.languages import _
 from viz.number_text import number
 from viz.shell.pages import Cite
 from viz.widgets import engine_client, page_parts
@@ -32,19 +32,14 @@ def entry(erratum: Erratum) -> None:
     left, right = st.columns(2, gap="medium")
     left.markdown(f":gray[{_('Printed')}]  \n{formulas(_(erratum.says))}")
     right.markdown(f":gray[{_('Right')}]  \n{formulas(_(erratum.right))}")
-    evidence = engine_client.submit(("erratum", erratum.id, current().code), erratum.evidence, erratum.cost)
+    key, computed = engine_client.per_language(("erratum", erratum.id), erratum.evidence)
+    evidence = engine_client.submit(key, computed, erratum.cost)
     with origin.override(changed=erratum.id):
         _pictures(erratum.id, evidence)
     page_parts.summary(evidence.sentence)
     if not evidence.computed:
         st.caption(_("This rests on a citation: it is looked up, not calculated."))
     st.markdown(f":gray[{formulas(_(erratum.note))}]")
-
-
-def _evidence(erratum: Erratum, code: str) -> Evidence:
-    """Return the evidence with its sentence in a language, in whatever thread it is computed."""
-    with using(code):
-        return erratum.evidence()
 
 
 def places(erratum: Erratum) -> tuple[str, ...]:
