@@ -38,7 +38,7 @@ BARE = {
     "viz/__init__.py": 1,
     "viz/charts": 4,
     "viz/classroom": 9,
-    "viz/course": 2648,
+    "viz/course": 2621,
     "viz/export": 9,
     "viz/instruments": 6,
     "viz/sources.py": 2,

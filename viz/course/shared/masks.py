@@ -17,18 +17,19 @@ from torch import Tensor
 
 from core import masks
 from core.maths import softmax
+from viz.languages import mark
 
 Array = NDArray[np.float64]
 Allowed = NDArray[np.bool_]
 
 KINDS: dict[str, str] = {
-    "causal": "causal",
-    "padding": "padding",
-    "window": "window",
-    "sparse": "global + random blocks",
-    "prefix": "prefix",
-    "strict": "strict",
-    "full": "full",
+    "causal": mark("causal"),
+    "padding": mark("padding"),
+    "window": mark("window"),
+    "sparse": mark("global + random blocks"),
+    "prefix": mark("prefix"),
+    "strict": mark("strict"),
+    "full": mark("full"),
 }
 """The masks one can choose by name, with the words that a page uses for them."""
 

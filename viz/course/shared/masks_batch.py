@@ -9,6 +9,7 @@ from viz.course.shared import masks_panels
 from viz.course.shared.padded_batch import BatchMasks, Change, batch_masks, padded_content, run_batch
 from viz.instruments import heatmap
 from viz.labels import query_and_key
+from viz.languages import _, mark
 from viz.shell import errors, state
 from viz.widgets import controls, engine_client, page_parts
 
@@ -20,11 +21,17 @@ def two_sentences() -> None:
     left, right = st.columns(2, gap="large")
     with left:
         first = controls.text(
-            "The longer sentence", "masks.first", "The red house on the hill is very old.", model=TRANSLATOR
+            _("The longer sentence"),
+            "masks.first",
+            "The red house on the hill is very old.",
+            model=TRANSLATOR,
         )
     with right:
         second = controls.text(
-            "The shorter sentence, padded with PAD", "masks.second", "She has a white car.", model=TRANSLATOR
+            _("The shorter sentence, padded with PAD"),
+            "masks.second",
+            "She has a white car.",
+            model=TRANSLATOR,
         )
     controls.seed_input("masks.draw", 0, 99)
     with errors.guard():  # what the translator cannot read leaves the rest of the page alone
@@ -38,23 +45,27 @@ def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, he
     masks, change = masks_and_change(first, second, lot)
     sources, targets = masks_panels.labels(masks.sources), masks_panels.labels(masks.targets)
     shown = (
-        ("Source padding", masks.source_padding, sources),
-        ("Target padding", masks.target_padding, targets),
-        ("Causal", masks.causal, targets),
-        ("Target: both", masks.union, targets),
+        (mark("Source padding"), masks.source_padding, sources),
+        (mark("Target padding"), masks.target_padding, targets),
+        (mark("Causal"), masks.causal, targets),
+        (mark("Target: both"), masks.union, targets),
     )
     gap = "large" if across == 2 else "small"
-    places = [place for _ in range(4 // across) for place in st.columns(across, gap=gap)]
+    places = [place for _row in range(4 // across) for place in st.columns(across, gap=gap)]
     for place, (title, mask, keys) in zip(places, shown, strict=True):
         with place:
             options = {"height": height, "axis": query_and_key("token", across=keys is sources)}
-            heatmap(mask, targets, keys, key=f"{key}.{title}", allowed=mask, title=title, **options)
-    return (
-        "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, "
-        "its decoder's self-attention the last.\n"
-        f"Other tokens on the {change.padded} padded positions of this batch: the hidden states of the real words change by "
-        f"{change.with_mask:.1f} with the masks, and by up to {change.without_mask:.2f} when padding counts as words."
+            heatmap(mask, targets, keys, key=f"{key}.{title}", allowed=mask, title=_(title), **options)
+    use = _(
+        "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, its decoder's self-attention the last."
     )
+    proof = _(
+        "Other tokens on the {n} padded positions of this batch: the hidden states of the real words change by {masked:.1f} with the masks, and by up to {unmasked:.2f} when padding counts as words.",
+        n=change.padded,
+        masked=change.with_mask,
+        unmasked=change.without_mask,
+    )
+    return f"{use}\n{proof}"
 
 
 def masks_and_change(first: str, second: str, lot: int = 0) -> tuple[BatchMasks, Change]:

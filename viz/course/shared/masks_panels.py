@@ -12,10 +12,11 @@ from viz.course.shared import masks
 from viz.instruments import heatmap, mask_editor
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
+from viz.languages import _, mark
 from viz.shell import state
 
 CUSTOM = "own"
-PILLS = masks.KINDS | {CUSTOM: "draw your own"}
+PILLS = masks.KINDS | {CUSTOM: mark("draw your own")}
 _START, _TURN, _CODE, _NAMED = "masks.start", "masks.turn", "masks.code", "masks.named"
 # of this session: the matrix an edit began with, how many edits were begun, the last one as a link, the last kind by name
 Matrix = np.ndarray
@@ -41,7 +42,7 @@ def pack(allowed: Matrix) -> str:
 
 def unpack(text: str, n: int) -> Matrix | None:
     """Decode the mask of a link; None when it is not a mask of n words."""
-    size, _, bits = text.partition(".")
+    size, _dot, bits = text.partition(".")
     try:
         raw = base64.b64decode(bits + "=" * (-len(bits) % 4), altchars=b"-_", validate=True)
     except ValueError:
@@ -81,13 +82,13 @@ def three(data: Any, params: Any, python: str) -> tuple[int, int]:
     both: dict[str, Any] = {"selected": chosen, "numbers": True, "height": height}
     with left:
         both["python"] = script("heatmap", "scores", "scale='score'")
-        scores: dict[str, Any] = {"scale": "score", "limit": limit, "title": "Scores, before the mask"}
+        scores: dict[str, Any] = {"scale": "score", "limit": limit, "title": _("Scores, before the mask")}
         a = heatmap(data.scores, names, names, key="masks.scores", **scores, **both)
     with middle:
         _editor(data, params.mask_rows is not None, names, height, script("mask_editor", "mask"))
     with right:
         both["python"] = script("heatmap", "pattern", "allowed=mask")
-        pattern: dict[str, Any] = {"allowed": data.allowed, "title": "Pattern, after softmax"}
+        pattern: dict[str, Any] = {"allowed": data.allowed, "title": _("Pattern, after softmax")}
         b = heatmap(data.pattern, names, names, key="masks.pattern", **pattern, **both)
     for touched in (a.cell, b.cell):
         if touched and touched != chosen:
@@ -109,8 +110,8 @@ def _editor(data: Any, is_custom: bool, names: list[str], height: int | None, py
         names,
         key="masks.mask",
         turn=memory.get(_TURN, 0),
-        title="Mask",
-        hint="click a cell",
+        title=_("Mask"),
+        hint=_("click a cell"),
         height=height,
         python=python,
         on_stroke=_stroke,

@@ -22,6 +22,7 @@ from core.errors import InputError
 from core.layers.attention import masked_softmax
 from core.maths import max_difference
 from core.text.words import words_in
+from viz.languages import _
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -73,9 +74,9 @@ def words_of(text: str, most: int = LONGEST) -> tuple[tuple[str, ...], int]:
     found = words_in(text)
     if not found:
         raise InputError(
-            "There is no word in this text.",
-            "Self-attention needs one word at least.",
-            "Type a few words, or choose an example.",
+            _("There is no word in this text."),
+            _("Self-attention needs one word at least."),
+            _("Type a few words, or choose an example."),
         )
     return tuple(found[:most]), len(found)
 

@@ -33,10 +33,10 @@ def classes(run: Run) -> None:
     shares = chances(run.model, scores if scores.ndim == 1 else scores[run.side.n_real - 1])
     order = np.argsort(-shares, kind="stable")
     said = [f"{literal(label_text(names[i]))} {percent(shares[i])}" for i in order[:NAMED]]
-    said += [f"{len(order) - NAMED:,} more"] if len(order) > NAMED else []
+    said += [_("{n:,} more", n=len(order) - NAMED)] if len(order) > NAMED else []
     strange = unknown_words(run) if run.model.spec.sentences else ()
     if strange:
-        listed = ", ".join(f"“{literal(word)}”" for word in strange[:MOST])
+        listed = ", ".join(_("“{answer}”", answer=literal(word)) for word in strange[:MOST])
         more = _(" and {n} more", n=len(strange) - MOST) if len(strange) > MOST else ""
         st.caption(
             _(

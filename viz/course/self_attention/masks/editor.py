@@ -112,7 +112,9 @@ def sentence(data: Matrices, query: int, key: int) -> str:
                 factor=number(1 / (1 - row.hidden)),
             )
     if blind:
-        others = ", ".join(f"“{names[i]}”" for i in blind[:5]) + (", .." if len(blind) > 5 else "")
+        others = ", ".join(_("“{answer}”", answer=names[i]) for i in blind[:5]) + (
+            ", .." if len(blind) > 5 else ""
+        )
         said += _(" For {words} everything is masked: the weights are zeros, not NaN.", words=others)
     return said
 
@@ -238,18 +240,18 @@ def _by_key(data: Matrices, row: masks.Row) -> pd.DataFrame:
         for s, m, x, e, w in steps
     ]
     lines.append(("", "", "", number(row.total, 4), number(sum(row.weights), 4)))
-    columns = ["score s", "M", "s + M", "exp(s + M)", "weight"]
-    return pd.DataFrame(lines, [*names, "sum"], columns).rename_axis("key")
+    columns = [_("score s"), "M", "s + M", "exp(s + M)", _("weight")]
+    return pd.DataFrame(lines, [*names, _("sum")], columns).rename_axis(_("key"))
 
 
 def _table(data: Matrices) -> pd.DataFrame:
     """Return the pattern in words and numbers, one row per query."""
     names = distinct(masks_panels.labels(data.tokens))
     cells = [
-        [f"{w:.4f}" if may else "masked" for w, may in zip(*row, strict=True)]
+        [f"{w:.4f}" if may else _("masked") for w, may in zip(*row, strict=True)]
         for row in zip(data.pattern, data.allowed, strict=True)
     ]
-    return pd.DataFrame(cells, index=names, columns=names).rename_axis("query \\ key")
+    return pd.DataFrame(cells, index=names, columns=names).rename_axis(_("query \\ key"))
 
 
 def code(masked_head: MaskedHead) -> str:

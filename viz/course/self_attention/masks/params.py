@@ -17,7 +17,6 @@ from viz.widgets.knobs import Control, Knobs, knob, pills, seed_input, segmented
 SLUG = "masks."
 FBI = "The FBI is chasing a criminal on the run ."
 READ = (FBI, "The animal didn't cross the street because it was too tired.")
-MOST = f"up to {LONGEST} tokens"
 SEES = {"all": mark("the whole list"), "next": mark("back and one ahead"), "past": mark("only back")}
 DIGITS = (2, 3, 5, 10)
 NUMBERS = (-1, -2, -5, -10, -20, -100, -10_000)
@@ -57,6 +56,10 @@ EDITOR = (
 INTEGER = partial(number, places=0, grouped=True)
 
 
+def _longest() -> str:
+    return _("up to {n:,} tokens", n=LONGEST)
+
+
 def _pick(label: str) -> Control:
     """Return pills for a layer or a head; the default is measured."""
 
@@ -65,12 +68,12 @@ def _pick(label: str) -> Control:
 
     def draw(name: str, *_more: object) -> None:
         options, opening = choices()
-        controls.pills(label, options, name, opening)
+        controls.pills(_(label), options, name, opening)
 
     return Control(draw, lambda _: lambda raw: state.one_of(*choices())(raw), 1)
 
 
-BOX = sentence("Sentence", SENTENCES, model=MODEL, most=MOST)
+BOX = sentence("Sentence", SENTENCES, model=MODEL, most=_longest)
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class Params(Knobs):
     """
 
     text: str = knob(TEXT, BOX, link="text")
-    example: str = knob(FBI, sentence("Sentence", READ, model=MODEL, most=MOST), link="text")
+    example: str = knob(FBI, sentence("Sentence", READ, model=MODEL, most=_longest), link="text")
     own: str = knob(TEXT, sentence("Sentence", SENTENCES, model=MODEL), link="text")
     layer: int = knob(-1, _pick("Layer"), link="layer")
     head: int = knob(-1, _pick("Head"), link="head")
@@ -93,7 +96,8 @@ class Params(Knobs):
     m: int = knob(-5, segmented("M of a masked cell", NUMBERS, INTEGER, width=1))
     edge: str = knob("causal", segmented("The mask", tuple(ROWS), lambda rows: _(ROWS[rows]), width=1))
     kind: str = knob(
-        "causal", pills("Mask", tuple(masks_panels.PILLS), masks_panels.PILLS.__getitem__, quiet=True)
+        "causal",
+        pills("Mask", tuple(masks_panels.PILLS), lambda kind: _(masks_panels.PILLS[kind]), quiet=True),
     )
     padded: int = knob(2, slider("Positions at the end that count as padding", 1, 12, width=340))
     radius: int = knob(2, slider("Window: words to each side", 0, 12, width=340))

@@ -15,6 +15,7 @@ from core.serving.engine import RunRequest, default
 from viz.course.shared import unscaled_scores
 from viz.course.shared.masks import Recipe, looks_back
 from viz.course.shared.masks_panels import labels
+from viz.languages import _, ngettext
 from viz.widgets import engine_client
 
 MODEL = "gpt-mini"
@@ -112,9 +113,9 @@ def reading(text: str, head: Head, *, unmasked: bool = False) -> HeadMatrices:
     n = len(default().open(MODEL).tokenizer.encode(text).ids)
     if n > LONGEST:
         raise InputError(
-            f"The sentence has {n} tokens.",
-            f"This step draws lines of up to {LONGEST}.",
-            "Shorten it, or take an example.",
+            ngettext("The sentence has {n} token.", "The sentence has {n} tokens.", n),
+            _("This step draws lines of up to {n}.", n=LONGEST),
+            _("Shorten it, or take an example."),
         )
     key = ("masks.reading", text, head.layer, head.head, unmasked)
     return engine_client.submit(key, lambda: _read(text, head, unmasked), 4 * len(text))

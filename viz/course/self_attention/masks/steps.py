@@ -175,7 +175,7 @@ def mask(params: Params, data: read.Head) -> Folds:
     """Draw the same numbers by one matrix product and a mask; without the mask every line sees the later words."""
     text, without = params.text, params.lifted
     found = read.reading(text, data, unmasked=without)
-    tell(text, data, "without the causal mask" if without else "")
+    tell(text, data, _("without the causal mask") if without else "")
     n, words = len(found.words), found.words
     may = np.ones((n, n), bool) if without else np.tri(n, dtype=bool)
     one = maths.prefix_form(found.scores, found.values)

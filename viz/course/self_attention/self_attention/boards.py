@@ -139,13 +139,27 @@ def _hand(grids: Grids, data: Data, params: Params, revealed: bool) -> Board:
     names, values = list(example.words[keep]), mixed.values[keep]
     scores, weights = mixed.scores[keep], mixed.weights[keep]
     powers = np.exp(scores)
-    total = " + ".join(number(power) for power in powers)
+    parts = " + ".join(number(power) for power in powers)
     shares = [
-        f"Share of “{name}”: exp({inside(s, 3)}) = {number(power)}, out of {total} = {number(powers.sum())}: {number(a, 3)}"
+        _(
+            "Share of “{key}”: exp({score}) = {power}, out of {parts} = {total}: {share}",
+            key=name,
+            score=inside(s, 3),
+            power=number(power),
+            parts=parts,
+            total=number(powers.sum()),
+            share=number(a, 3),
+        )
         for name, s, power, a in zip(names, scores, powers, weights, strict=True)
     ]
     mixes = [
-        f"“{example.word}”, number {c + 1}: {products(weights, values[:, c], 3)} = {number(mixed.mix[c], 3)}"
+        _(
+            "“{word}”, number {n}: {products} = {value}",
+            word=example.word,
+            n=c + 1,
+            products=products(weights, values[:, c], 3),
+            value=number(mixed.mix[c], 3),
+        )
         for c in range(values.shape[1])
     ]
     wide, r, size = len(names), values.shape[1], f"1 × n = 1 × {len(names)}"

@@ -12,6 +12,7 @@ from viz.course.exhibit import Folds
 from viz.course.self_attention.self_attention.grids import products
 from viz.course.self_attention.self_attention.params import Data, Params, at_of
 from viz.labels import distinct
+from viz.languages import _
 from viz.number_text import number, trimmed
 
 QUESTION, ONE, ALL, SCORES, MIX, HAND = range(6)
@@ -72,14 +73,14 @@ def _mix(data: Data, marked: int) -> StepEquations:
     )
     return {"self.matrix": {"p": str(data.attention.q.shape[1])}, "self.output": {}}, (
         rf"z_{{{marked + 1}}} = {mix}",
-        rf"\text{{attention of PyTorch on the same numbers: }} \max |Z - Z'| = {data.off:.1e}",
+        rf"\text{{{_('attention of PyTorch on the same numbers:')} }} \max |Z - Z'| = {data.off:.1e}",
     )
 
 
 def _hand(data: Data, marked: int) -> StepEquations:
     example, mixed = data.example, data.mixed
     seen = [row for row in zip(example.words, mixed.scores, mixed.weights, strict=True) if row[-1]]
-    total = " + ".join(rf"{weight:.3g}\, v_{{\text{{{word}}}}}" for word, _, weight in seen)
+    total = " + ".join(rf"{weight:.3g}\, v_{{\text{{{word}}}}}" for word, _score, weight in seen)
     scores, shares = (", ".join(f"{row[at]:.3g}" for row in seen) for at in (1, 2))
     return {"self.output": {}}, (
         rf"v_{{\text{{{example.word}}}}} = {total}",
@@ -94,7 +95,8 @@ def table(step: int, data: Data) -> pd.DataFrame:
     """Return the matrices of the step, one word per row."""
     if step == HAND:
         return pd.DataFrame(
-            {"score": data.mixed.scores, "share": data.mixed.weights} | _columns("v", data.mixed.values),
+            {_("score"): data.mixed.scores, _("share"): data.mixed.weights}
+            | _columns("v", data.mixed.values),
             index=list(data.example.words),
         ).round(4)
     found, names = data.attention, distinct(data.words)
@@ -103,13 +105,13 @@ def table(step: int, data: Data) -> pd.DataFrame:
         QUESTION: x,
         ONE: x | q | k | v,
         ALL: q | k | v,
-        SCORES: {f"score of {name}": found.scores[:, j] for j, name in enumerate(names)}
-        | {f"share of {name}": found.weights[:, j] for j, name in enumerate(names)},
+        SCORES: {_("score of {word}", word=name): found.scores[:, j] for j, name in enumerate(names)}
+        | {_("share of {word}", word=name): found.weights[:, j] for j, name in enumerate(names)},
         MIX: z
-        | _columns("z as printed", data.printed.z)
-        | {"what reaches it, as printed": data.printed.sums},
+        | _columns(_("z as printed"), data.printed.z)
+        | {_("what reaches it, as printed"): data.printed.sums},
     }
-    return pd.DataFrame(chosen[step], index=names).round(4).rename_axis("word")
+    return pd.DataFrame(chosen[step], index=names).round(4).rename_axis(_("word"))
 
 
 def _columns(letter: str, values: np.ndarray) -> dict[str, np.ndarray]:

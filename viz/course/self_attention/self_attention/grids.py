@@ -12,10 +12,12 @@ from viz.course.kit.equation_view import COLUMNS
 from viz.course.self_attention.self_attention.params import Data
 from viz.instruments.board.board import Grid
 from viz.labels import distinct
+from viz.languages import _, mark
 from viz.number_text import number, trimmed
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-CALLED = {"Q": "Query", "K": "Key", "V": "Value"}
+CALLED = {"Q": mark("Query"), "K": mark("Key"), "V": mark("Value")}
+LINES = {"row": mark("row"), "column": mark("column")}
 
 
 def inside(value: float, places: int | None = None) -> str:
@@ -64,8 +66,15 @@ class Grids:
         values, weights = getattr(self.found, name.lower()), getattr(self.found, f"w_{name.lower()}")
         explanations = [
             [
-                f"{CALLED[name]} of “{self.names[i]}”, number {c + 1}: the word times column {c + 1} of W_{name}: "
-                f"{products(self.found.x[i], weights[:, c])} = {trimmed(values[i, c])}"
+                _(
+                    "{vector} of “{word}”, number {n}: the word times column {n} of W_{letter}: {products} = {value}",
+                    vector=_(CALLED[name]),
+                    word=self.names[i],
+                    n=c + 1,
+                    letter=name,
+                    products=products(self.found.x[i], weights[:, c]),
+                    value=trimmed(values[i, c]),
+                )
                 for c in range(values.shape[1])
             ]
             for i in range(self.n)
@@ -83,9 +92,15 @@ class Grids:
         q, k, p = self.found.q, self.found.k, self.found.q.shape[1]
 
         def explain(i: int, j: int) -> str:
-            return (
-                f"Score of “{self.names[j]}” for “{self.names[i]}”: query · key = {products(q[i], k[j])} = {trimmed(self.found.dots[i, j])}, "
-                f"divided by √{p} = {math.sqrt(p):.3f}: {number(self.found.scores[i, j])}"
+            return _(
+                "Score of “{key}” for “{query}”: query · key = {products} = {dot}, divided by √{p} = {root:.3f}: {score}",
+                key=self.names[j],
+                query=self.names[i],
+                products=products(q[i], k[j]),
+                dot=trimmed(self.found.dots[i, j]),
+                p=p,
+                root=math.sqrt(p),
+                score=number(self.found.scores[i, j]),
             )
 
         line = "row" if self.turned else "column"
@@ -100,9 +115,15 @@ class Grids:
             parts = " + ".join(
                 number(power) for power, may in zip(powers[i], self.found.allowed[i], strict=True) if may
             )
-            return (
-                f"Share of “{self.names[j]}” for “{self.names[i]}”: exp({inside(self.found.scores[i, j], 3)}) = {number(powers[i, j])}, out of "
-                f"{parts} = {number(powers[i].sum())}: {number(self.found.weights[i, j], 3)}"
+            return _(
+                "Share of “{key}” for “{query}”: exp({score}) = {power}, out of {parts} = {total}: {share}",
+                key=self.names[j],
+                query=self.names[i],
+                score=inside(self.found.scores[i, j], 3),
+                power=number(powers[i, j]),
+                parts=parts,
+                total=number(powers[i].sum()),
+                share=number(self.found.weights[i, j], 3),
             )
 
         return self._square(
@@ -129,7 +150,14 @@ class Grids:
         uses = (shares, ("V", "column", "column")) if self.turned else (values, shares)
         explanations = [
             [
-                f"“{self.names[i]}” after attention, number {c + 1}, made of the values by its {line} of A: {products(weights[i], self.found.v[:, c], 4)} = {number(z[i, c], 3)}"
+                _(
+                    "“{word}” after attention, number {n}, made of the values by its {line} of A: {products} = {value}",
+                    word=self.names[i],
+                    n=c + 1,
+                    line=_(LINES[line]),
+                    products=products(weights[i], self.found.v[:, c], 4),
+                    value=number(z[i, c], 3),
+                )
                 for c in range(z.shape[1])
             ]
             for i in range(self.n)

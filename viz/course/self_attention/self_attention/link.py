@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from viz.course.shared.self_attention import LARGEST, WEIGHTS, Change
 from viz.instruments.board.board import MOST
+from viz.languages import _
 from viz.shell import state
 
 _ONE = re.compile(rf"([QKV])([0-{LARGEST - 1}])([0-{LARGEST - 1}]):(-?\d(?:\.\d{{1,2}})?)")
@@ -26,7 +27,10 @@ def changes(text: str) -> tuple[Change, ...]:
     found = [_ONE.fullmatch(part) for part in text.split("_")] if text else []
     if not all(found):
         raise state.Unusable(
-            f"It must be weights such as Q01:2_V30:-0.5, with values from −{MOST:g} to {MOST:g}."
+            _(
+                "It must be weights such as Q01:2_V30:-0.5, with values from −{most:g} to {most:g}.",
+                most=MOST,
+            )
         )
     return tuple(Change(f"W_{one[1]}", int(one[2]), int(one[3]), float(one[4])) for one in found if one)
 
@@ -63,7 +67,9 @@ def scores(text: str) -> tuple[float, ...]:
     except ValueError:
         found = (float("nan"),)
     if any(value != value for value in found):
-        raise state.Unusable(f"It must be numbers from −{FURTHEST:g} to {FURTHEST:g}, with _ between.")
+        raise state.Unusable(
+            _("It must be numbers from −{most:g} to {most:g}, with _ between.", most=FURTHEST)
+        )
     return tuple(min(max(value, -FURTHEST), FURTHEST) for value in found)
 
 
