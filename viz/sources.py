@@ -70,7 +70,7 @@ def latex_text(text: str) -> str:
     return " ".join(text.replace("{", "").replace("}", "").translate(_LATEX).split())
 
 
-def bibtex_entry(key: str, title: str, **fields: object) -> str:
+def bibtex_entry(key: str, title: str, /, **fields: object) -> str:
     """Return an entry of a BibTeX file, its words escaped; whatever is no letter or digit of the key becomes a hyphen."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "model"
     words = {"title": title, **fields}

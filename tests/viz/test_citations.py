@@ -9,6 +9,7 @@ from workspace_pages import page, said
 
 from viz.course.pages.documents import citations
 from viz.course.pages.documents import page as documents
+from viz.instruments.kit.origin import references
 from viz.shell import pages
 from viz.sources import SOURCES
 from viz.widgets import exhibit_parts, page_parts
@@ -115,3 +116,9 @@ def test_the_slides_number_mean_and_deviation_together() -> None:
     rows = {number: title for number, title, _ in documents.by_equation("ghojogh2023", ())}
     assert len(rows[25].split("; ")) == 2 and rows[28] == "The mask" and len(rows) == 28
     assert len(documents.by_equation("ghojogh2020", ())) == 29
+
+
+def test_every_entry_of_a_picture_has_an_author_or_a_key_by_which_bibtex_sorts_it() -> None:
+    entries = references("gpt-mini", tuple(SOURCES)).decode().split("\n\n")
+    assert len(entries) == 2 + len(SOURCES)
+    assert all("  author = {" in entry or "  key = {" in entry for entry in entries)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from deep import deep
 from small_lesson import MARKUP, PLAN, visit
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 from workspace_pages import page as draw
 
@@ -24,6 +25,7 @@ from viz.export import __main__ as command
 from viz.export import record, site
 from viz.export.live import pack
 from viz.languages import extract, pseudo, using
+from viz.platform.visits import visit_from_thread
 from viz.shell.lessons.plan import Plan, Stop
 from viz.widgets import quiz
 from viz.widgets.quiz import PageQuestion
@@ -214,6 +216,41 @@ def test_what_is_there_is_not_overwritten_and_a_lesson_that_is_none_is_refused(
         assert command.main([name, str(tmp_path / "new")]) == 2
         assert says in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+
+
+def test_where_nothing_can_be_written_is_said_before_the_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    for out in ("file/out", "/"):
+        assert command.main(["vision", out]) == 2
+        assert "written" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    drawn = record.Recording({"title": "A"}, ())
+    monkeypatch.setattr(record, "record", lambda *_, **__: drawn)
+    assert command.main(["vision", "."]) == 0, "the folder in which one is"
+    assert (tmp_path / "empty" / "index.html").is_file() and (tmp_path / "empty.html").is_file()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(site, "write", full)
+    assert command.main(["vision", "../new"]) == 2
+    assert "No space" in capsys.readouterr().err
+
+
+def test_a_page_is_drawn_with_our_settings_in_any_folder() -> None:
+    """Streamlit reads `.streamlit` of the folder in which a command is started; without ours it warns of each step."""
+    name = "global.disableWidgetStateDuplicationWarning"
+    before = config.get_option(name)
+    try:
+        config.set_option(name, False)
+        visit_from_thread("sizes", "sizes.step=2")
+        assert config.get_option(name)
+    finally:
+        config.set_option(name, before)
 
 
 @pytest.mark.parametrize("chapter", deep([*record.Chapter], quick=[record.Chapter.VISION]))

@@ -11,6 +11,7 @@ Spanish for `NAME.es.toml`, else in English, or in that of `--lang`.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -122,6 +123,9 @@ def main(arguments: list[str] | None = None) -> int:
     torch.set_num_threads(1)  # the numbers of a lesson are those of the server
     begun = time.perf_counter()
     try:
+        if given.out.name in ("", ".."):
+            given.out = given.out.resolve()  # the file beside it has its name
+        _require_writable(given.out)
         with using(language_named(given.lang, given.lesson[0])):
             if only_models:
                 for path, size in live.write(given.lesson, given.out).items():
@@ -139,11 +143,26 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as error:
         print(f"{error.wrong} {error.rule} {error.remedy}", file=sys.stderr)
         return 2
+    except OSError as error:  # a full disk, a stick that was taken out
+        print(f"{given.out} cannot be written: {error.strerror or error}", file=sys.stderr)
+        return 2
     print(f"{given.out}: {len(made.stops)} stops in {time.perf_counter() - begun:.0f} s")
     print(*lines, sep="\n")
     for name in made.missing:
         print(f"Without a picture, since it is drawn only in the full app: {name}")
     return 0
+
+
+def _require_writable(out: Path) -> None:
+    """Raise InputError where the folder `out` cannot be made: recording takes minutes, and writing comes last."""
+    place = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not out.name or (place != out and not place.is_dir()) or not os.access(place, os.W_OK):
+        raise InputError(
+            "'{path}' cannot be written.",
+            "A lesson is written into a folder of its own, and one file of the same name beside it.",
+            "Name a folder in one that you may write.",
+            path=out,
+        )
 
 
 def _publish(made: record.Recording, out: Path, *, own_sentences: bool) -> list[str]:

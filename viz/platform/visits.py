@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
-from streamlit import runtime
+from streamlit import config, runtime
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.script_data import ScriptData
@@ -65,6 +65,9 @@ def _visit_without_server(slug: str, query: str, state: Mapping[str, Any] | None
     from streamlit.testing.v1 import AppTest  # both here, for a server needs neither
 
     logging.getLogger(script_run_context.__name__).disabled = True  # it misses a browser
+    config.set_option(
+        "global.disableWidgetStateDuplicationWarning", True
+    )  # as .streamlit does, which is read in our own folder alone
     page = AppTest.from_string(_SCRIPT.format(slug=slug), default_timeout=LONGEST)
     page._bidi_component_manager = BidiComponentManager()  # else it searches all installed packages
     for name, value in parse_qsl(query, keep_blank_values=True):

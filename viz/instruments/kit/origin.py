@@ -146,9 +146,11 @@ def run_origin(run: Run, kind: str = "", layer: int | None = None, head: int | s
 def references(model: str, sources: tuple[str, ...] = ()) -> bytes:
     """Return the entries of a BibTeX file for a picture: this program, the model that was run, and documents by their keys."""
     ours = "Attention Atlas"
-    entries = [bibtex_entry("attention-atlas", ours, note=f"Version {core.__version__}", year=YEAR)]
+    entries = [bibtex_entry("attention-atlas", ours, key=ours, note=f"Version {core.__version__}", year=YEAR)]
     if model:
-        entries.append(bibtex_entry(f"model-{model}", model, note=f"Model, run in {ours}", year=YEAR))
+        entries.append(
+            bibtex_entry(f"model-{model}", model, key=model, note=f"Model, run in {ours}", year=YEAR)
+        )
     entries += [SOURCES[key].bibtex(key) for key in sources]
     return "\n\n".join(entries).encode()
 
