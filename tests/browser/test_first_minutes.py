@@ -90,3 +90,12 @@ def test_every_key_that_is_bound_is_in_the_list():
     }
     assert {"P", "Home", "End"} <= buttons and {"?", "r", "f", "Escape"} <= ours
     assert {written.get(key, key) for key in (buttons | ours) - {"Tab"}} <= listed
+
+
+@pytest.mark.slow
+def test_the_box_of_a_mark_is_called_by_it_without_a_backslash(visitor, app_url):
+    opened(visitor, app_url + "/be_the_head?model=gpt-mini&text=She *has* a car. It")
+    boxes = visitor.get_by_test_id("stNumberInput").locator("input")
+    visitor.wait_for_function("document.querySelector('input[aria-label^=\"*\"]')")
+    names = boxes.evaluate_all("boxes => boxes.map((box) => box.getAttribute('aria-label'))")
+    assert "*" in names and "." in names and not any("\\" in name for name in names)

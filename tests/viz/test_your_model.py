@@ -166,3 +166,12 @@ def test_an_upload_is_offered_with_its_limit_where_the_server_takes_any(brought:
     )
     assert given["most"]["model.safetensors"] == 300 * 2**20 and UPLOADS.find(given["ticket"])
     assert "up to 300 MB" in said(test)
+
+
+def test_a_name_with_a_hyphen_is_plain_text_where_no_head_is_named() -> None:
+    from types import SimpleNamespace as Bare
+
+    from viz.workspace.your_model.naming import unread
+
+    survey = Bare(heads={"self": Bare(readable=False)}, unread=0.22, texts=())
+    assert unread(Bare(name="my-model_2"), survey).startswith("my-model_2 ")

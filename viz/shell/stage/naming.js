@@ -13,6 +13,10 @@ function nameAll() {
     const open = String(word.querySelector("[data-testid=stIconMaterial]")?.textContent.includes("_up"));
     if (word.getAttribute("aria-expanded") !== open) word.setAttribute("aria-expanded", open);
   }
+  for (const box of document.querySelectorAll('[data-testid="stNumberInput"] input[aria-label*="\\\\"]')) {   // its label is Markdown, with a star escaped
+    const name = box.closest('[data-testid="stNumberInput"]').querySelector(`label ${NAMED}`)?.textContent.trim();
+    if (name && box.getAttribute("aria-label") !== name) box.setAttribute("aria-label", name);
+  }
   const opener = document.querySelector('[data-testid="stExpandSidebarButton"]');
   if (opener && opener.ariaLabel !== say("Menu")) opener.dataset.menu = opener.ariaLabel = say("Menu");
   for (const drawing of document.querySelectorAll('[data-testid="stVegaLiteChart"] > svg:not([aria-hidden])')) drawing.setAttribute("aria-hidden", "true");

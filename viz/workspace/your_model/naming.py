@@ -7,7 +7,7 @@ import streamlit as st
 from core.model import Model
 from core.reading import surveys
 from core.reading.surveys import LINES, SurveyProgress
-from viz.labels import literal, percent
+from viz.labels import percent
 from viz.languages import _
 from viz.widgets import engine_client, page_parts
 from viz.workspace.shared.text_file import file_lines
@@ -61,10 +61,10 @@ def _form(model: Model) -> None:
 
 
 def unread(model: Model, survey: SurveyProgress) -> str:
-    """Return the sentence that the texts name no head, if the model has no tokens for them; else ""."""
+    """Return the sentence that the texts name no head, as plain text, if the model has no tokens for them; else ""."""
     if all(heads.readable for heads in survey.heads.values()):
         return ""
-    words = {"model": literal(model.name), "share": percent(survey.unread)}
+    words = {"model": model.name, "share": percent(survey.unread)}
     if survey.texts:
         return _(
             "{model} has no token for {share} of your texts, so they name no head. Open “Name the heads on these texts” below and give lines that it can read.",
