@@ -52,6 +52,14 @@ CODE = re.compile(r"[<{;=\\]|\w_\w|::|^\W*$")
 SENTENCE = re.compile(r"[A-Z][a-z]+ [a-z]+ [a-z]+")
 THROUGH = {"_", "ngettext", "mark", "Phrase", "Page", "ScriptWords", "Sentences"}
 """Calls whose strings the catalogues have."""
+WORDED = (
+    *extract.CHAPTERS,
+    *(
+        f"viz/{name}/"
+        for name in ("classroom", "export", "instruments", "shell", "uploads", "widgets", "workspace")
+    ),
+)
+"""Packages and chapters that are in Spanish whole."""
 QUIET = {
     "PageError",
     "ValueError",
@@ -440,3 +448,23 @@ if __name__ == "__main__":
             "}",
             sep="\n",
         )
+
+
+def test_words_are_in_the_readers_quotation_marks() -> None:
+    """A string with places in braces that is filled in at once has the marks of English in every language; `_("“{answer}”")` has not."""
+    names = [
+        *(ROOT / "viz").glob("*.py"),
+        *(
+            path
+            for path in (ROOT / "viz").rglob("*.py")
+            if path.relative_to(ROOT).as_posix().startswith(WORDED)
+        ),
+    ]
+    marked = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in names
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.JoinedStr)
+        if any(isinstance(part, ast.Constant) and {*"“”"} & {*part.value} for part in node.values)
+    ]
+    assert marked == ["viz/instruments/whole_model/whole_model.py:112"], "for who writes Python"

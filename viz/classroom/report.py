@@ -65,7 +65,7 @@ def lecture_report(record: Record) -> str:
 
 
 def _quoted(sentence: str) -> str:
-    return f": \u201c{escape(sentence)}\u201d" if sentence else ""
+    return ": " + _("“{answer}”", answer=escape(sentence)) if sentence else ""
 
 
 def _votes(number: int, vote: Mapping[str, Any]) -> str:

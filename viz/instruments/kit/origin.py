@@ -122,7 +122,7 @@ def title_of(text: str) -> str:
     ('“Once upon”', 'a cat, 28 × 28')
     """
     if not text.startswith(doodles.PREFIX):
-        return f"“{phrase(shorten(text, LONGEST))}”"
+        return _("“{answer}”", answer=phrase(shorten(text, LONGEST)))
     name = _own_doodles().get(text, "drawing")
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}, {doodles.SIDE} × {doodles.SIDE}"
 

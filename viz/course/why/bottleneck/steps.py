@@ -316,7 +316,8 @@ def _first_mistake(copy: copies.Copy) -> str:
     )
     if (first := next(wrong, None)) is None:
         return _("The word is short enough for one vector.")
-    written = f"“{copy.written_letters[first]}”" if first < len(copy.written_letters) else _("nothing")
+    letters = copy.written_letters
+    written = _("“{answer}”", answer=letters[first]) if first < len(letters) else _("nothing")
     return _(
         "The first mistake is letter {place}: {written} for “{letter}”. Each written letter is the input for the next one, so one mistake can shift the rest.",
         place=first + 1,
@@ -418,7 +419,14 @@ def _equations(params: Params, one: copies.Copy) -> None:
         ),
     ]
     for i, letter in enumerate(one.written_letters[1:4], start=1):
-        lines.append(f"P(“{letter}” | “{''.join(one.written_letters[:i])}”) = {one.chances[i]:.4f}")
+        lines.append(
+            _(
+                "P(“{letter}” | “{before}”) = {chance:.4f}",
+                letter=letter,
+                before="".join(one.written_letters[:i]),
+                chance=one.chances[i],
+            )
+        )
     st.text("\n".join(lines))
     st.text(
         _(
