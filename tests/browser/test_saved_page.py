@@ -20,7 +20,7 @@ from test_save import ENGLISH, EVIL, LOOK, SPANISH
 from viz.instruments.kit.figure import file_in
 from viz.instruments.kit.origin import Origin
 from viz.instruments.kit.picture import Picture
-from viz.instruments.words.words import WORDS, words_packet
+from viz.instruments.words.words import WORDS, After, words_packet
 
 
 @pytest.mark.slow
@@ -117,3 +117,13 @@ def test_python_saves_the_graphics_that_the_page_itself_saves(
     assert pdf.startswith(b"%PDF") and len(re.findall(rb"/Type /Page\b", pdf)) == 1
     box = re.search(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
     assert [float(side) for side in box.groups()] == pytest.approx([0.75 * width, 0.75 * height], abs=1)
+
+
+def test_what_only_python_can_write_is_no_button_in_a_page_without_it(alone: Any, tmp_path: Path) -> None:
+    packet = words_packet(
+        [[1.0, 0], [0.5, 0.5]], ["a", "b"], ["a", "b"], layout="one", after=[After("and", "22%")]
+    )
+    page = alone(Picture(WORDS, packet).save(tmp_path / "words.html"))
+    ghost = page.locator(".ghost")
+    assert (ghost.get_attribute("role"), ghost.get_attribute("title")) == ("img", None)
+    assert page.get_by_role("img", name="and, 22%").count() == 1 and page.locator("button.ghost").count() == 0

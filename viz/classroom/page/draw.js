@@ -1,6 +1,6 @@
 // The lecturer's pictures, drawn as in the app: an instrument by its own modules, a chart by the Vega that Streamlit serves.
 const box = (globalThis.attentionAtlas = { parts: new Map(), modules: new Map(), tell() {} });   // tell: nothing goes to Python from here
-const still = { data: null, parentElement: document.body, setStateValue() {}, setTriggerValue() {} };
+const still = { data: null, parentElement: document.body, silent: true, setStateValue() {}, setTriggerValue() {} };   // silent: what needs an answer of Python is no button
 const roots = new Map(), placed = new Set(), turns = new Map(), latest = new Map();
 const stillOpen = new Map();
 
@@ -61,7 +61,7 @@ async function drawn(told, code) {
   const begin = (await box.modules.get(header.code)).default;
   if (turns.get(told.key) !== turn) return;
   if (!root.shadowRoot) root.attachShadow({ mode: "open" }).append(Object.assign(document.createElement("div"), { className: "atlas" }));   // each has a sheet of its own
-  begin(root.shadowRoot.querySelector(".atlas"), { header: { ...header, url: null }, parts: new Map(parts) }, told.heard ? { ...still, setStateValue: (name, value) => told.heard[name]?.(value) } : still);
+  begin(root.shadowRoot.querySelector(".atlas"), { header: { ...header, url: null }, parts: new Map(parts) }, told.heard ? { ...still, silent: false, setStateValue: (name, value) => told.heard[name]?.(value) } : still);
   root.dataset.drawn = told.key;
 }
 

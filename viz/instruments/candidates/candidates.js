@@ -36,20 +36,20 @@ export function accept(view, packet) {
   keepFocus(view, () => view.rows.children, () => view.rows.replaceChildren(...head.rows.map((row, i) => drawn(view, row, i, changed))));
   draw(view);
   tellWay(view);
-  view.hint.textContent = head.offers && head.rows.length > 1 ? say("Click another token to write it instead.") : "";
+  view.hint.textContent = offers(view) && head.rows.length > 1 ? say("Click another token to write it instead.") : "";
   Object.assign(view.root.dataset, { step: head.step, taken: head.taken_id, rows: head.rows.map((row) => row.id ?? "").join(" "), asked: "" });
   saveMenu(view, view.tools, saving(view));
 }
 
 /** One token: its name, its bars on the common scale, its number. */
 function drawn(view, row, i, changed) {
-  const { head } = view, taken = row.id === head.taken_id, offered = head.offers && row.id !== null && !taken;
+  const { head } = view, taken = row.id === head.taken_id, offered = offers(view) && row.id !== null && !taken;
   const line = make(offered ? "button" : "div", "row");
   if (offered) line.type = "button";
   line.dataset.row = i;
   line.classList.toggle("taken", taken);
   line.classList.toggle("rest", row.id === null);
-  if (offered || row.way) line.tabIndex = i === firstOffered(head) ? 0 : -1;
+  if (offered || row.way) line.tabIndex = i === firstOffered(view) ? 0 : -1;
   const name = make("span", "name", line), word = shownName(row);
   name.textContent = cut(word, 16);
   name.title = word;
@@ -67,8 +67,11 @@ function drawn(view, row, i, changed) {
   return line;
 }
 
+/** Whether another token may be written: only where Python listens. */
+const offers = ({ head, component }) => head.offers && !component.silent;
+
 /** The row that Tab comes to first. */
-const firstOffered = (head) => (head.offers ? head.rows.findIndex((row) => row.id !== null && row.id !== head.taken_id) : 0);
+const firstOffered = (view, { head } = view) => (offers(view) ? head.rows.findIndex((row) => row.id !== null && row.id !== head.taken_id) : 0);
 
 function bar(track, kind, share) {
   const box = make("i", kind, track);

@@ -99,16 +99,18 @@ function wordButton(view, word, side, index, special, total) {
   return { button: box, text, share, whole, word, few: total <= 24, box: null };
 }
 
-/** A word that could follow: fainter, with its probability; a touch writes it, with those before it. */
+/** A word that could follow: fainter, with its probability; where Python listens, a touch writes it, with those before it. */
 function ghostButton(view, word, chance, index) {
-  const write = () => tellPython(view, "write", [index]), box = button(null, "word ghost", "", write);
+  const write = () => tellPython(view, "write", [index]), silent = view.component.silent;
+  const box = silent ? make("span", "word ghost") : button(null, "word ghost", "", write);
   const text = make("span", "text", box), share = make("span", "share", box);
   text.textContent = cut(visible(word), 18);
   text.dir = "auto";
   share.textContent = chance;
   share.setAttribute("aria-hidden", "true");
-  box.title = index ? say("Write up to here") : say("Write it");
-  box.setAttribute("aria-label", say("Could follow: {word}, {chance}. {act}", { word, chance, act: box.title }));
+  if (silent) box.setAttribute("role", "img");
+  else box.title = index ? say("Write up to here") : say("Write it");
+  box.setAttribute("aria-label", silent ? say("Could follow: {word}, {chance}", { word, chance }) : say("Could follow: {word}, {chance}. {act}", { word, chance, act: box.title }));
   return { button: box, text };
 }
 
