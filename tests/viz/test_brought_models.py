@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from letters_model import PROTEINS, acids, model
@@ -12,6 +13,7 @@ from workspace_pages import page, said, served_alone
 
 import core
 from core.data.texts import texts
+from core.errors import InputError
 from core.reading import bounds, provenance, surveys
 from core.reading.surveys import Surveys
 from core.text import Tokenizer
@@ -144,3 +146,17 @@ def test_the_head_that_a_link_opens_does_not_wait_for_the_survey(brought, monkey
         pairs.append(compare.opening(Selection(brought.name, text)))
     assert pairs[0] == pairs[1]  # Compare opens on the same two heads, too
     assert head_pills.chosen_head(before, run).kind in brought.run(text).kinds
+
+
+def test_a_text_that_its_writer_cannot_read_back_is_named_as_such(monkeypatch) -> None:
+    def run_with(selection, keep):
+        if selection.target is None:
+            return SimpleNamespace(target_text="\ufffd" * 61)
+        raise InputError("The text has 166 tokens.", "tiny reads at most 61 at once.", "Shorten the text.")
+
+    writer = SimpleNamespace(spec=SimpleNamespace(has_source=True))
+    monkeypatch.setattr(model_run, "open_model", lambda name: writer)
+    monkeypatch.setattr(model_run, "run_with", run_with)
+    with pytest.raises(InputError) as problem:
+        model_run.fixed(Selection("tiny", "She has a white car."), ())
+    assert "tiny" in problem.value.wrong and {"166", "61"} <= set(problem.value.rule.split())

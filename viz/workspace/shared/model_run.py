@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.errors import InputError
 from core.model import Model
 from core.reading import bounds
 from core.run import Run
@@ -54,6 +55,14 @@ def fixed(selection: Selection, keep: Sequence[str]) -> Run:
     """
     if not selection.target and open_model(selection.model).spec.has_source:
         selection = replace(selection, target=run_with(replace(selection, target=None), ()).target_text)
+        try:
+            return run_with(selection, keep)
+        except InputError as problem:
+            raise InputError(
+                _("The text that {model} writes here cannot be read back.", model=selection.model),
+                f"{problem.wrong} {problem.rule}",
+                _("Choose a shorter text, or another model."),
+            ) from None
     return run_with(selection, keep)
 
 
