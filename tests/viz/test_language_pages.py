@@ -167,3 +167,8 @@ def test_the_evidence_of_an_erratum_is_in_its_readers_language_though_a_worker_c
         spanish = errata.find("E1").evidence()
     texts = {str(element.value) for element in drawn("errata", lang="es").text}
     assert spanish.sentence in texts and spanish.sentence != errata.find("E1").evidence().sentence
+
+
+def test_a_slider_of_an_answer_writes_percent_as_the_language_does() -> None:
+    formats = [{each.proto.format for each in drawn("masks", lang=code).slider} for code in ("es", "en")]
+    assert formats == [{"%g\u202f%%"}, {"%g%%"}]

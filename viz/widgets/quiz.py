@@ -166,7 +166,7 @@ def predict_number(
         if guess is not None:
             close = abs(guess - answer * scale) <= near * scale + 1e-9
             said, told = (
-                f"{number}{write_number(unit)}" if unit == "%" else _measured(number, unit)
+                _measured(number, unit)
                 for number in (three_digits(guess, scale), three_digits(answer * scale, scale))
             )
             _verdict(
@@ -233,8 +233,9 @@ def predict_mark(key: str, question: str, chosen_mark: str, answer: str, explana
 
 
 def _measured(value: str, unit: str) -> str:
-    """Return a number with its unit, percent without a space before it."""
-    return f"{value}{unit}" if unit.startswith("%") else f"{value} {unit}".strip()
+    """Return a number with its unit, before percent the space of the language, if it has one."""
+    space = write_number("%").removesuffix("%") if unit.startswith("%") else " "
+    return f"{value}{space}{unit}".strip()
 
 
 def _slot(key: str) -> str:
