@@ -324,3 +324,13 @@ def test_a_refusal_of_a_shape_names_a_model_that_has_another(kind, change, examp
     with pytest.raises(InputError) as refused:
         plan_foreign({**values, **change}, Weights(entries))
     assert example in refused.value.remedy and next(iter(change)) in refused.value.wrong
+
+
+@pytest.mark.parametrize("kind", ["HeliumForCausalLM", "MixtralForCausalLM"])
+def test_a_base_of_rotation_that_is_not_written_is_the_one_of_the_kind(tmp_path, kind):
+    model = random_model(kind)
+    place = folder(tmp_path / "model", model)
+    config = json.loads((place / "config.json").read_text())
+    del config["rope_parameters"]
+    (place / "config.json").write_text(json.dumps(config))
+    assert differences(open_model(place), model) < SAME
