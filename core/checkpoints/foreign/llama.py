@@ -278,7 +278,7 @@ HELIUM = kin(
     "kyutai/helium-1-preview-2b",
     "Llama; interleaved rotary pairs of the file are halves of a head here",
     guess_key="model_type",  # its tensors are those of a Llama
-    fields=(UNBIASED, *SHAPE, ACTIVATION, TIED, rope_field(default=100000.0, scalings=SCALED)),
+    fields=(UNBIASED, *BASE[:-1], rope_field(default=100000.0, scalings=SCALED)),
     weights=neighbours(WEIGHTS),
 )
 STARCODER2 = kin(
@@ -325,14 +325,7 @@ MIXTRAL = kin(
     "mistralai/Mixtral-8x7B-v0.1",
     "Llama with a mixture of experts and its router",
     guess_key="num_local_experts",
-    fields=(
-        *SHAPE,
-        ACTIVATION,
-        TIED,
-        rope_field(default=1e6, scalings=SCALED),
-        window(),
-        *experts(8, active=2),
-    ),
+    fields=(*BASE[:-1], rope_field(default=1e6, scalings=SCALED), window(), *experts(8, active=2)),
     weights=_routed("block_sparse_moe", "w3", "w2", "w1"),
 )
 QWEN3_MOE = kin(
