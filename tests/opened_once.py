@@ -9,18 +9,21 @@ import functools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from core.checkpoints import find, manifest
 from core.model import Model
+from core.training.finetune import tuning
 
 COMPILERS = ("torch._dynamo", "torch._inductor", "transformers")
 IMPORTED_BY_CORE = [name for name in COMPILERS if name in sys.modules]
 """Compilers that are there before any test is read: the checkpoints of core alone brought them."""
 SHIPPED = Path(__file__).parents[1] / "assets/models"
 HONEST, HONEST_VERIFY = find.load_model, manifest.verify
+HONEST_DELTA = tuning.apply_delta
 OPENED: list[tuple[Model, list[int]]] = []
 
 
@@ -52,8 +55,14 @@ def _verified(name: str, *_: find.Files) -> Path:
     return HONEST_VERIFY(name)
 
 
+def apply_delta(kept: Any, before: Any, *, overwrite: bool = False) -> Any:
+    """As `core.training.finetune.weight_delta.apply_delta`, but in memory of its own: the base is shared here."""
+    return HONEST_DELTA(kept, before)
+
+
 find.load_model = load_model
 manifest.verify = verify
+tuning.apply_delta = apply_delta
 
 
 @pytest.fixture(scope="session", autouse=True)
