@@ -113,7 +113,10 @@ OF_CORE = (
     "assets/texts/presets.tsv",
 )
 """Files of `core` with words that pages show: descriptions of what models read, names of what heads attend to, tests for it, sentences about edits, lines of arithmetic, small tasks; and a file of ready-made texts with notes on them."""
-EQUATIONS = tuple(f"viz/course/equations/{name}.toml" for name in ("why", "recurrent", "scores", "look_up"))
+EQUATIONS = tuple(
+    f"viz/course/equations/{name}.toml"
+    for name in ("why", "recurrent", "scores", "look_up", "self_attention")
+)
 """Files of equations whose words the catalogues have so far."""
 TABLES_OF_DATA = (
     "viz/course/shared/prompts.toml",
