@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -71,6 +72,7 @@ class Registry:
         self.calm: Callable[[], float] = lambda: math.inf
         self.on_drop: Callable[[str], None] = lambda name: None
         self._lock, self._listed_once = threading.Lock(), threading.Lock()
+        self._one_by_one = threading.Lock()
         self._open: dict[str, Any] = {}
         self._used: dict[str, float] = {}
         self._foreign: dict[str, int] = {}
@@ -113,8 +115,8 @@ class Registry:
     def open(self, name: str, session: str = "", on_wait: Callable[[], None] = lambda: None) -> Any:
         """Return the one frozen model of this name, loaded at the first request.
 
-        It is loaded in a thread of its own, whoever asks first: no model waits for another, and `on_wait()` is called in
-        the caller's thread every half second until it is there.
+        It is loaded in a thread of its own, whoever asks first, and `on_wait()` is called in the caller's thread every half
+        second until it is there. No model waits for another, unless memory is short: then they are read one after the other.
 
         Raises InputError for a name that is not listed or not in order, and whatever loading raises.
         """
@@ -161,11 +163,12 @@ class Registry:
     def _load(self, name: str, opening: Future[Any]) -> None:
         try:
             entry = self.entry(name)
-            if entry is not None and entry.foreign:
-                self._find_room(entry)
-            elif entry is not None:
-                self.close_unused(getattr(entry, "memory", 0))
-            model = self._opener(name)
+            with self._one_by_one if self.calm() <= 0 else nullcontext():
+                if entry is not None and entry.foreign:
+                    self._find_room(entry)
+                elif entry is not None:
+                    self.close_unused(getattr(entry, "memory", 0))
+                model = self._opener(name)
         except BaseException as error:
             log.warning("The model '%s' could not be opened.", name, exc_info=True)
             with self._lock:

@@ -527,6 +527,29 @@ def test_a_model_whose_file_is_written_to_is_opened_anew(engine):
     assert made.open("a") is not first and loaded == {"a": 2} and not made._cache.keys()
 
 
+@pytest.mark.parametrize(("free", "together"), [(10**9, True), (-1, False)])
+def test_models_are_read_one_after_the_other_only_where_memory_is_short(free, together):
+    inside = {"a": threading.Event(), "b": threading.Event()}
+    met = []
+
+    def load(name: str) -> Held:
+        inside[name].set()
+        if name == "a":
+            other = threading.Thread(target=made.open, args=("b",))
+            other.start()
+            threads.append(other)
+            met.append(inside["b"].wait(10 if together else 0.1))
+        return Held(name=name, config=None)
+
+    threads: list[threading.Thread] = []
+    with Engine(opener=load, listing=lambda: tuple(Listing(name, True) for name in "ab")) as made:
+        made.set_memory_budget(lambda: 10**9, lambda: free)
+        made.open("a")
+        for thread in threads:
+            thread.join(10)
+        assert met == [together] and made.open("b").name == "b"
+
+
 def test_a_shipped_model_is_closed_for_another_never_refused_and_opened_again():
     listed = [Listing(name, True, memory=100 * MB) for name in "abc"] + [
         Listing("foreign", True, memory=100 * MB, foreign=True)

@@ -17,7 +17,7 @@ from viz.platform import start
 
 NEWCOMER, JOINING, RETURNING = 64, 40, 16
 """Open files that must be free: for a page and its sixty files, for the connection that the page then makes, for one made again."""
-WAITS, PAUSE = 50, 0.1
+WAITS, PAUSE = 100, 0.1
 """So often a visitor waits this many seconds before the door stays closed: memory that pages take while they are drawn is soon free."""
 
 PAGE = """<!doctype html><html lang="{lang}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
@@ -62,7 +62,7 @@ class Door:
 
 
 async def _admitted(spare_files: int) -> bool:
-    """Return whether a visitor is admitted, now or when memory is free within five seconds; whoever waits takes an open file, so nobody waits for those."""
+    """Return whether a visitor is admitted, now or when memory is free within ten seconds; whoever waits takes an open file, so nobody waits for those."""
     waits = 0
     while waits < WAITS and limits.memory_is_short():
         await asyncio.sleep(PAUSE)
