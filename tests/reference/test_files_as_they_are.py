@@ -15,11 +15,12 @@ from kinds import CASES, LLAMA
 from parity import redraw
 from safetensors.torch import load_file, save_file, save_model
 from test_kinds_parity import MADE
-from transformers.models.auto.configuration_auto import model_type_to_module_name
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING, model_type_to_module_name
 
 import core
 from core.checkpoints import open_model
 from core.checkpoints.foreign import Format, formats, plan_foreign
+from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.safety.safetensors_header import Entry
 from core.checkpoints.weights import Weights
 from core.errors import InputError
@@ -334,3 +335,31 @@ def test_a_base_of_rotation_that_is_not_written_is_the_one_of_the_kind(tmp_path,
     del config["rope_parameters"]
     (place / "config.json").write_text(json.dumps(config))
     assert differences(open_model(place), model) < SAME
+
+
+FITTING = {
+    *("head_dim", "num_key_value_heads", "ffn_dim", "decoder_ffn_dim", "decoder_layers"),
+    "relative_attention",  # a file without it has no tensors of distances
+    "attention_types",  # the library's own default is for 24 layers alone
+    "block_size",  # of more rows than the table has: every text is read in full
+}
+"""Keys whose default may be another here: the stored tensors fit the right value alone, or it changes no number."""
+
+
+@pytest.mark.quick(9)
+@pytest.mark.parametrize("name", [*CASES, "vit", "deit"])
+def test_what_a_config_leaves_out_is_read_as_the_library_reads_it(name):
+    made = CASES[name].config if name in CASES else CONFIG_MAPPING[name]
+    form, usual = formats()[made.model_type], made(vocab_size=ROWS).to_dict()
+    few = CASES[name].values if name in CASES else usual
+    for values in ({"vocab_size": ROWS, "type_vocab_size": 2, **few}, usual):
+        for key in {"", *values} - FITTING:
+            rest = {each: value for each, value in values.items() if each != key and value is not None}
+            text = json.dumps(rest)
+            try:
+                ours, _ = form.read(Fields(json.loads(text)), ["classifier.weight"])
+            except InputError:
+                assert key or values is usual
+                continue
+            theirs = json.loads(made(**json.loads(text)).to_json_string(use_diff=False))
+            assert form.read(Fields(theirs), ["classifier.weight"])[0] == ours, key

@@ -16,7 +16,7 @@ POST = keys.only(normalize_before=False, add_final_layer_norm=False)
 PRE = keys.only(normalize_before=True, add_final_layer_norm=True)
 SINES = keys.only(normalize_embedding=False, static_position_embeddings=True)
 LEARNED = keys.only(normalize_embedding=True, static_position_embeddings=False)
-COMMON = (
+COMMON = keys.otherwise(
     keys.only(
         "This kind of model has two stacks here.",
         "Open the whole model of which this is a part, saved as ForConditionalGeneration or MTModel.",
@@ -39,6 +39,7 @@ COMMON = (
     keys.word("activation_function", {**keys.GELUS, **keys.SILUS}, "gelu"),
     keys.flag("scale_embedding", "scaled", False),
     keys.dropouts("dropout"),
+    decoder_attention_heads=16,
 )
 SELF = tensors.attention("self_attn.{}_proj", "q k v out")
 CROSS = tensors.attention("encoder_attn.{}_proj", "q k v out", "cross_attn")
@@ -119,7 +120,7 @@ M2M100 = kin(
     architecture="M2M100",
     guess_key="model_type",  # its tensors are those of a Pegasus, so it is never guessed
     fields=(
-        *PEGASUS.fields,
+        *keys.otherwise(*PEGASUS.fields, activation_function="relu", scale_embedding=True),
         keys.whole_number(
             "first_place",
             "pad_token_id",

@@ -204,6 +204,7 @@ ALBERT = kin(
     output="predictions.decoder",
     outside=("predictions.", "sop_classifier."),
 )
+SAME_WIDTH = Field(write=lambda cfg: {"embedding_size": getattr(cfg, "d_embed", cfg.d_model)})
 ELECTRA = kin(
     BERT,
     "electra",
@@ -211,12 +212,7 @@ ELECTRA = kin(
     "BERT; embeddings may be narrower than the layers; the discriminator's head is not read",
     config=lambda values: BERTConfig if values.get("d_embed") == values.get("d_model") else ALBERTConfig,
     guess_key="embedding_size",
-    fields=(
-        *BASE,
-        keys.whole_number("d_embed", "embedding_size", default=lambda values: values["d_model"]),
-        EXACT,
-        GELU,
-    ),
+    fields=(*BASE, keys.whole_number("d_embed", "embedding_size", default=128), SAME_WIDTH, EXACT, GELU),
     fixed={"pooler": False, "next_sentence": False, "shared": "none", "sentence_order": False},
     stored={"masked_lm": ("generator_predictions.", "generator_lm_head.")},
     weights={

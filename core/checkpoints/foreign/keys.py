@@ -33,13 +33,14 @@ USUAL_SIZES = {
 class Field:
     """A row of config.json: `read` gives values of our config, by those of earlier rows; `write` gives entries of config.json.
 
-    `names` are the keys of each value, for errors; `only` are keys that may have one value alone.
+    `names` are the keys of each value, for errors; `only` are keys that may have one value alone, `defaults` the values of missing keys.
     """
 
     read: Callable[[Fields, Values], Values] = lambda fields, values: {}
     write: Callable[[Any], Values] = lambda cfg: {}
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     only: tuple[str, ...] = ()
+    defaults: Values = field(default_factory=dict)
 
 
 def value_field(
@@ -142,6 +143,11 @@ def only(reason: str = "", remedy: str = ELSEWHERE, /, **settings: Any) -> Field
         return {}
 
     return Field(read=read, write=lambda cfg: right(vars(cfg)), only=tuple(settings))
+
+
+def otherwise(*rows: Field, **defaults: Any) -> tuple[Field, ...]:
+    """Return rows that read each missing key in `defaults` as its value there, which overrules a default of their own."""
+    return tuple(replace(each, defaults={**each.defaults, **defaults}) for each in rows)
 
 
 def off(switches: str) -> Field:

@@ -68,7 +68,7 @@ QWEN2 = kin(
     "qwen2",
     "Qwen/Qwen2.5-0.5B",
     "Llama with biases on queries, keys and values",
-    fields=(*BASE, window(switch="use_sliding_window")),
+    fields=keys.otherwise(*BASE, window(4096, "use_sliding_window"), max_window_layers=28),
     fixed={"qkv_bias": True},
 )
 QWEN3 = kin(
@@ -114,7 +114,7 @@ OLMO2 = kin(
     "olmo2",
     "allenai/OLMo-2-0425-1B",
     "Llama with norms after the sub-layers, and query-key norms over all heads together",
-    fields=(UNBIASED, *BASE),
+    fields=keys.otherwise(UNBIASED, *BASE, rms_norm_eps=1e-5),
     fixed={"block": "behind", "wide_norm": True},
     weights=weights(ATTENTION, GATED, after1="post_attention_layernorm", after2="post_feedforward_layernorm"),
 )
@@ -152,12 +152,8 @@ PHI3 = kin(
     "microsoft/Phi-3-mini-4k-instruct",
     "Llama with queries, keys and values in one matrix; partial rotary positions, LongRoPE (texts up to the length of the training); a sliding window if one is set",
     guess_key="original_max_position_embeddings",
-    fields=(
-        *SHAPE,
-        ACTIVATION,
-        TIED,
-        rope_field(share=1.0, scalings=("default", "longrope")),
-        window(),
+    fields=keys.otherwise(
+        *BASE[:-1], rope_field(share=1.0, scalings=("default", "longrope")), window(), rms_norm_eps=1e-5
     ),
     weights=weights(
         {
@@ -278,7 +274,7 @@ HELIUM = kin(
     "kyutai/helium-1-preview-2b",
     "Llama; interleaved rotary pairs of the file are halves of a head here",
     guess_key="model_type",  # its tensors are those of a Llama
-    fields=(UNBIASED, *BASE[:-1], rope_field(default=100000.0, scalings=SCALED)),
+    fields=keys.otherwise(UNBIASED, *BASE, rms_norm_eps=1e-8, rope_theta=100000.0),
     weights=neighbours(WEIGHTS),
 )
 STARCODER2 = kin(
@@ -325,7 +321,7 @@ MIXTRAL = kin(
     "mistralai/Mixtral-8x7B-v0.1",
     "Llama with a mixture of experts and its router",
     guess_key="num_local_experts",
-    fields=(*BASE[:-1], rope_field(default=1e6, scalings=SCALED), window(), *experts(8, active=2)),
+    fields=keys.otherwise(*BASE, window(), *experts(8, active=2), rms_norm_eps=1e-5, rope_theta=1e6),
     weights=_routed("block_sparse_moe", "w3", "w2", "w1"),
 )
 QWEN3_MOE = kin(
@@ -336,7 +332,7 @@ QWEN3_MOE = kin(
     architecture="Qwen3Moe",
     guess_key="moe_intermediate_size",
     fields=(
-        *QWEN3.fields,
+        *keys.otherwise(*QWEN3.fields, max_window_layers=0),
         keys.only(decoder_sparse_step=1, mlp_only_layers=[]),
         keys.whole_number("d_ff", "moe_intermediate_size", default=768),
         *experts(128, active=8),
@@ -350,7 +346,7 @@ OLMOE = kin(
     "allenai/OLMoE-1B-7B-0924",
     "Llama with query-key norms over all heads together; a mixture of experts and its router, whose weights sum to less than 1",
     guess_key="norm_topk_prob",
-    fields=(UNBIASED, keys.only(clip_qkv=None), *BASE, *experts(64, active=8), NORMED),
+    fields=(keys.only(clip_qkv=None), *OLMO2.fields, *experts(64, active=8), NORMED),
     fixed={"wide_norm": True},
     weights=ROUTED,
 )

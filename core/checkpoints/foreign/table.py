@@ -117,7 +117,7 @@ class Format:
             values[name] = any(each.startswith(begins) for each in stored)
         try:
             for each in self.fields:
-                values |= each.read(fields, values)
+                values |= each.read(fields.with_defaults(each.defaults), values)
             kind: Any = self.config if isinstance(self.config, type) else self.config(values)
             attributes = kind.__dataclass_fields__
             if "headless" in attributes:

@@ -87,6 +87,10 @@ class Fields:
         """Return the fields with these values."""
         return Fields({**self._values, **values}, self._where)
 
+    def with_defaults(self, values: Mapping[str, Any]) -> Fields:
+        """Return the fields with these values where they are missing."""
+        return Fields({**values, **self._values}, self._where)
+
     def raw(self, name: str) -> Any:
         return self._values.get(name)
 
